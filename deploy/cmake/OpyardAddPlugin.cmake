@@ -17,8 +17,14 @@ function(opyard_add_plugin name)
   if(TARGET opyard_options)  # inside the repository
     target_link_libraries(${target} PRIVATE opyard_options)
     target_include_directories(${target} PRIVATE ${OPYARD_INCLUDE_ROOTS})
+    set(run_path "$ORIGIN/../..")
+    if("opyard::openblas" IN_LIST A_LIBS)
+      # The OpenMP build of OpenBLAS, whatever the alternatives system prefers.
+      get_filename_component(openblas_dir "${OPYARD_LIB_OPENBLAS}" DIRECTORY)
+      list(APPEND run_path "${openblas_dir}")
+    endif()
     set_target_properties(${target} PROPERTIES
-      LIBRARY_OUTPUT_DIRECTORY "${OPYARD_PLUGIN_DIR}" INSTALL_RPATH "$ORIGIN/../..")
+      LIBRARY_OUTPUT_DIRECTORY "${OPYARD_PLUGIN_DIR}" INSTALL_RPATH "${run_path}")
     install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/opyard/plugins)
     set_property(GLOBAL APPEND PROPERTY OPYARD_PLUGINS ${target})
   endif()
