@@ -1,0 +1,91 @@
+"""What the headers and the built files show: self-contained headers, unique symbols, copy relocations, run paths."""
+
+import concurrent.futures
+import os
+import re
+import subprocess
+
+import checks
+import pytest
+
+
+def public_headers(root, build):
+    library = root / "server" / "lib"
+    names = [str(path.relative_to(library)) for path in sorted(library.rglob("*.h"))]
+    generated = build / "gen"
+    names += [str(path.relative_to(generated)) for path in sorted((generated / "opyard").rglob("*.h"))]
+    names += [path.name for path in sorted((root / "plugins" / "abi").glob("*.h"))]
+    return names
+
+
+def test_each_public_header_compiles_alone_and_creates_no_unique_symbol(root, build, compiler, tmp_path):
+    roots = [root / "server" / "lib", build / "gen", root / "plugins" / "abi", root]
+    headers = public_headers(root, build)
+    assert len(headers) > 20
+
+    def one(numbered):
+        number, header = numbered
+        output = tmp_path / f"{number}.o"
+        errors = checks.compile_header(compiler, header, roots, output)
+        if errors:
+            return [f"{header} does not compile alone:\n{errors[:1500]}"]
+        return [f"{header} creates the unique symbol {name}" for name in checks.unique_symbols(output)]
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        complaints = [text for texts in pool.map(one, enumerate(headers)) for text in texts]
+    assert not complaints, "\n".join(["", *complaints])
+
+
+def built_objects(build):
+    return [path for path in (build / "lib").rglob("*.so*") if path.is_file() and not path.is_symlink()]
+
+
+def programs(build):
+    return [path for path in sorted((build / "bin").iterdir()) if path.is_file() and os.access(path, os.X_OK)]
+
+
+def test_library_and_plugins_define_no_unique_symbol(build):
+    complaints = [f"{path.name}: {name}" for path in built_objects(build) for name in checks.unique_symbols(path)]
+    assert not complaints, "\n".join(complaints)
+
+
+def test_no_program_has_a_copy_relocation_against_the_library(build):
+    found = programs(build)
+    assert found, "no programs in " + str(build / "bin")
+    complaints = [f"{path.name}: {line}" for path in found for line in checks.copy_relocations(path)]
+    assert not complaints, "\n".join(complaints)
+
+
+def test_operator_handles_are_exported_with_default_visibility(build):
+    symbols = checks.demangled_symbols(build / "lib" / "libopyard.so", "--dyn-syms")
+    handles = [row for row in symbols if re.match(r"opyard::ops::.*handle", row[3]) and row[2] != "UND"]
+    assert handles, "libopyard.so exports no operator handle"
+    wrong = [row for row in handles if row[0] != "GLOBAL" or row[1] not in ("DEFAULT", "PROTECTED")]
+    assert not wrong, wrong[:5]
+
+
+def dynamic(path):
+    return subprocess.run(["readelf", "-dW", str(path)], capture_output=True, text=True, check=True).stdout
+
+
+def test_library_is_never_unloaded_and_names_its_layout(build):
+    text = dynamic(build / "lib" / "libopyard.so")
+    assert "NODELETE" in text
+    assert re.search(r"SONAME.*\[libopyard\.so\.\d+\]", text)
+    assert "SYMBOLIC" not in text
+
+
+def test_library_links_no_third_party_code(build):
+    needed = re.findall(r"NEEDED.*\[([^\]]+)\]", dynamic(build / "lib" / "libopyard.so"))
+    allowed = re.compile(r"^(libstdc\+\+|libm|libgcc_s|libc|libpthread|libdl|ld-linux|libasan|libubsan|libtsan)")
+    assert [name for name in needed if not allowed.match(name)] == []
+
+
+@pytest.mark.parametrize("kind", ["programs", "libraries"])
+def test_run_paths_are_relative(build, kind):
+    complaints = []
+    for path in programs(build) if kind == "programs" else built_objects(build):
+        for entries in re.findall(r"(?:RUNPATH|RPATH).*\[([^\]]+)\]", dynamic(path)):
+            bad = [entry for entry in entries.split(":") if not entry.startswith(("$ORIGIN", "/usr/lib"))]
+            complaints += [f"{path.name}: {entry}" for entry in bad]
+    assert not complaints, "\n".join(complaints)
