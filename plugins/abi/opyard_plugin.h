@@ -1,0 +1,197 @@
+/* The C interface between libopyard and plugins. C11, no dependency.
+ *
+ * Rules. Every struct that crosses starts with struct_size and flags; a reader takes a field only
+ * when struct_size covers it, and missing fields mean zero. Strings are borrowed for the call, UTF-8,
+ * not terminated. Whoever allocates frees. Functions return one of the canonical codes of gRPC
+ * (0 is success) and put the details into the host's status. Thread classes: [any] may be called
+ * from any thread, at the same time from several; [control] from the host's control thread only,
+ * one at a time.
+ */
+#ifndef OPYARD_PLUGIN_H
+#define OPYARD_PLUGIN_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define OPYARD_ABI_MAJOR 1u
+#define OPYARD_ABI_MINOR 0u
+#define OPYARD_ABI_VERSION ((OPYARD_ABI_MAJOR << 16) | OPYARD_ABI_MINOR)
+
+typedef struct opyard_str {
+  const char* data;
+  uint32_t size;
+  uint32_t reserved;
+} opyard_str;
+
+/* What a value holds. Numbers are final. */
+enum opyard_tag {
+  OPYARD_NONE = 0,
+  OPYARD_BOOL = 1,    /* payload: 0 or 1 */
+  OPYARD_INT = 2,     /* payload: int64 */
+  OPYARD_DOUBLE = 3,  /* payload: the bits of a double */
+  OPYARD_COMPLEX = 4, /* payload: address of two doubles (counted block) */
+  OPYARD_STR = 5,     /* payload: address of the bytes (counted block), not terminated */
+  OPYARD_TENSOR = 6,  /* payload: tensor handle; 0 is the undefined tensor */
+  OPYARD_DEVICE = 7,  /* aux: kind of device; payload: index (int64, -1: current) */
+  OPYARD_DTYPE = 8,   /* payload: number of the dtype */
+  OPYARD_LAYOUT = 9,
+  OPYARD_MEMORY_FORMAT = 10,
+  OPYARD_GENERATOR = 11, /* payload: generator handle */
+  OPYARD_STREAM = 12,
+  OPYARD_SCALAR = 13, /* reserved: a Scalar is stored as BOOL, INT, DOUBLE or COMPLEX */
+  OPYARD_LIST = 14,   /* aux: tag of the elements; payload: address of the first (counted block) */
+  OPYARD_TUPLE = 15,  /* payload: address of the first value (counted block) */
+  OPYARD_SYM_INT = 16,
+  OPYARD_SYM_FLOAT = 17,
+  OPYARD_SYM_BOOL = 18,
+  OPYARD_STORAGE = 19,
+  OPYARD_DICT = 20
+};
+
+/* One argument or result. A counted block lies behind an address: the two words before the first
+ * element are {int64 reference count, uint64 number of elements}. Lists of INT, DOUBLE, BOOL (one
+ * byte each) and TENSOR are contiguous arrays of these; other lists (aux = OPYARD_NONE) are arrays
+ * of opyard_value. An empty list may have a null address. */
+typedef struct opyard_value {
+  uint32_t tag;
+  uint32_t aux;
+  uint64_t payload;
+} opyard_value;
+
+/* Where a callee leaves the reason of a failure. Owned by the host; write it with host->set_status. */
+typedef struct opyard_status opyard_status;
+
+/* What a boxed kernel is told about its call. Valid while it runs. */
+typedef struct opyard_call {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint64_t keys;         /* dispatch keys of the call; the highest is the kernel's own */
+  const void* table;     /* the operator's table in the pinned snapshot: for redispatch */
+  opyard_status* status; /* host-owned */
+} opyard_call;
+
+/* [any] A boxed kernel: n_in arguments in schema order, borrowed; n_out results, owned by the caller
+ * afterwards, all OPYARD_NONE on entry. */
+typedef int32_t (*opyard_boxed_fn)(void* self, opyard_call* call, const opyard_value* in,
+                                   uint32_t n_in, opyard_value* out, uint32_t n_out);
+
+enum opyard_registration_kind {
+  OPYARD_REGISTER_DEF = 1,
+  OPYARD_REGISTER_IMPL = 2,
+  OPYARD_REGISTER_FALLBACK = 3
+};
+
+enum opyard_registration_flags {
+  OPYARD_FALLTHROUGH = 1u,   /* impl, fallback: skip this key */
+  OPYARD_CXX_KERNEL = 2u,    /* cxx_boxed is set instead of boxed; builds of an equal fingerprint only */
+  OPYARD_OVERRIDES = 4u,     /* impl: replacing another kernel at this key is meant */
+  OPYARD_SCHEMA_INFERRED = 8u /* def: `text` is a name, the schema is in `schema` */
+};
+
+/* One definition, kernel or fallback. */
+typedef struct opyard_registration {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint32_t kind;
+  uint32_t line;      /* place of the registration, with `file` */
+  opyard_str file;
+  opyard_str text;    /* def: schema or name; impl: operator name */
+  opyard_str key;     /* dispatch key, an alias too; empty: the block's, else CompositeImplicitAutograd */
+  opyard_boxed_fn boxed;
+  void* self;
+  opyard_str schema;  /* inferred from a typed kernel; empty otherwise */
+  /* Typed kernel and its adapters (dispatch/signature.h), for builds of an equal fingerprint. */
+  const void* typed;
+  const void* cxx_boxed;
+  const void* signature;
+  opyard_str debug;   /* label of the kernel; empty: the place */
+  const void* tags;
+} opyard_registration;
+
+enum opyard_block_kind { OPYARD_BLOCK_DEF = 1, OPYARD_BLOCK_FRAGMENT = 2, OPYARD_BLOCK_IMPL = 3 };
+
+/* One OPYARD_LIBRARY* block, already run. */
+typedef struct opyard_block {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint32_t kind;
+  uint32_t line;
+  opyard_str file;
+  opyard_str name_space; /* "_" for fallbacks */
+  opyard_str key;
+  const opyard_registration* registrations;
+  uint64_t count;
+} opyard_block;
+
+/* What the host offers. All functions [any]. */
+typedef struct opyard_host {
+  uint32_t struct_size;
+  uint32_t flags;
+  void (*set_status)(opyard_status* status, int32_t code, opyard_str message);
+  void (*log)(uint32_t level, opyard_str message);
+  void* (*alloc)(uint64_t bytes); /* host memory, 64-byte aligned; null when there is none */
+  void (*free)(void* memory);
+  const void* (*get_extension)(opyard_str id, uint32_t min_version);
+} opyard_host;
+
+/* Extension "opyard.kernels/1" of a plugin: its registrations. */
+typedef struct opyard_kernels_ext {
+  uint32_t struct_size;
+  uint32_t flags;
+  /* [control] Fills *blocks; the array stays the plugin's and valid until fini. */
+  int32_t (*blocks)(void* instance, const opyard_block** blocks, uint64_t* count,
+                    opyard_status* status);
+} opyard_kernels_ext;
+
+/* The plugin's table. Null entries are "not provided". Order of calls: init, activate, (kernels),
+ * quiesce, drain, fini. A failed init has undone itself; fini is not called after it. */
+typedef struct opyard_plugin_table {
+  uint32_t struct_size;
+  uint32_t flags;
+  int32_t (*init)(const opyard_host* host, void** instance, opyard_status* status); /* [control] */
+  int32_t (*activate)(void* instance, opyard_status* status);                       /* [control] */
+  int32_t (*quiesce)(void* instance, uint64_t deadline_ns, opyard_status* status);  /* [control] */
+  int32_t (*drain)(void* instance, uint64_t deadline_ns, opyard_status* status);    /* [control] */
+  void (*fini)(void* instance);                                                     /* [control] */
+  const void* (*get_extension)(void* instance, opyard_str id, uint32_t min_version); /* [any] */
+} opyard_plugin_table;
+
+typedef struct opyard_host_handshake {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint32_t abi_min;
+  uint32_t abi_max;
+  opyard_str fingerprint; /* of the host's build */
+} opyard_host_handshake;
+
+typedef struct opyard_plugin_handshake {
+  uint32_t struct_size; /* set by the host: the room that there is */
+  uint32_t flags;
+  uint32_t abi;           /* the version that the plugin chose: the highest common one */
+  uint32_t reserved;
+  opyard_str name;
+  opyard_str version;
+  opyard_str fingerprint; /* of the build that made the plugin; equal: typed kernels are used */
+  opyard_str message;     /* why not, when the result is not 0 */
+  const opyard_plugin_table* table;
+} opyard_plugin_handshake;
+
+/* The one exported function of a plugin. [control], no side effects, no allocation. Returns
+ * FAILED_PRECONDITION (9) with a message when no version is common. */
+int32_t opyard_plugin_entry(const opyard_host_handshake* host, opyard_plugin_handshake* plugin);
+typedef int32_t (*opyard_plugin_entry_fn)(const opyard_host_handshake*, opyard_plugin_handshake*);
+
+#ifdef __cplusplus
+}
+static_assert(sizeof(opyard_value) == 16, "a value is two words");
+static_assert(sizeof(opyard_str) == 16, "a string is two words");
+#else
+_Static_assert(sizeof(opyard_value) == 16, "a value is two words");
+_Static_assert(sizeof(opyard_str) == 16, "a string is two words");
+#endif
+
+#endif

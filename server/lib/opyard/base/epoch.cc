@@ -1,0 +1,204 @@
+#include "opyard/base/epoch.h"
+
+#include <linux/membarrier.h>
+#include <pthread.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <thread>
+
+#include "opyard/base/error.h"
+#include "opyard/base/no_destructor.h"
+
+namespace opyard {
+
+EpochDomain epoch_domain;
+
+namespace epoch {
+namespace {
+
+struct Retired {
+  void* object;
+  void (*free)(void*);
+  uint64_t epoch;
+};
+
+std::atomic<EpochSlot*> all_slots{nullptr};
+
+void give_back_slot(void* slot_pointer) {
+  auto* slot = static_cast<EpochSlot*>(slot_pointer);
+  slot->epoch.store(0, std::memory_order_release);
+  slot->holder.store(nullptr, std::memory_order_relaxed);
+  *slot->cache = nullptr;
+  slot->thread_id.store(0, std::memory_order_release);
+}
+
+pthread_key_t slot_key() {
+  static const pthread_key_t key = [] {
+    pthread_key_t made{};
+    pthread_key_create(&made, give_back_slot);
+    return made;
+  }();
+  return key;
+}
+
+bool register_membarrier() {
+#if defined(OPYARD_EPOCH_SEQ_CST)
+  return false;
+#else
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_REGISTER_PRIVATE_EXPEDITED, 0, 0) == 0;
+#endif
+}
+
+[[maybe_unused]] const bool membarrier_ready = [] {
+  const bool ready = register_membarrier();
+  epoch_domain.fenced = !ready;
+  return ready;
+}();
+
+// After this, every reader either shows its pin or sees what was published before.
+void order_readers() {
+  if (epoch_domain.fenced ||
+      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+    std::atomic_thread_fence(std::memory_order_seq_cst);
+  }
+}
+
+// The oldest epoch that some thread is pinned in; UINT64_MAX when none is.
+uint64_t oldest_pin() {
+  uint64_t oldest = UINT64_MAX;
+  for (EpochSlot* slot = all_slots.load(std::memory_order_acquire); slot; slot = slot->next) {
+    const uint64_t epoch = slot->epoch.load(std::memory_order_seq_cst);
+    if (epoch != 0) oldest = std::min(oldest, epoch);
+  }
+  return oldest;
+}
+
+class Reclaimer {
+ public:
+  void retire(void* object, void (*free)(void*)) {
+    std::lock_guard lock(mutex_);
+    const uint64_t epoch = epoch_domain.now.fetch_add(1, std::memory_order_seq_cst) + 1;
+    if (!started_) {
+      std::thread([this] { run(); }).detach();
+      started_ = true;
+    }
+    queue_.push_back({object, free, epoch});
+    wake_.notify_one();
+  }
+
+  void synchronize() {
+    std::unique_lock lock(mutex_);
+    const uint64_t target = epoch_domain.now.load(std::memory_order_seq_cst);
+    freed_.wait(lock, [&] {
+      return freeing_ == 0 && (queue_.empty() || queue_.front().epoch > target);
+    });
+  }
+
+  size_t pending() {
+    std::lock_guard lock(mutex_);
+    return queue_.size() + freeing_;
+  }
+
+ private:
+  void run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+      wake_.wait(lock, [&] { return !queue_.empty(); });
+      lock.unlock();
+      order_readers();
+      const uint64_t oldest = oldest_pin();
+      lock.lock();
+      const size_t freed = free_before(oldest, lock);
+      if (freed == 0) {
+        lock.unlock();
+        std::this_thread::sleep_for(std::chrono::microseconds(200));
+        lock.lock();
+      }
+    }
+  }
+
+  size_t free_before(uint64_t oldest, std::unique_lock<std::mutex>& lock) {
+    size_t freed = 0;
+    while (!queue_.empty() && queue_.front().epoch <= oldest) {
+      const Retired item = queue_.front();
+      queue_.pop_front();
+      freeing_ = 1;
+      lock.unlock();
+      item.free(item.object);
+      lock.lock();
+      freeing_ = 0;
+      ++freed;
+    }
+    freed_.notify_all();
+    return freed;
+  }
+
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  std::condition_variable freed_;
+  std::deque<Retired> queue_;
+  size_t freeing_ = 0;
+  bool started_ = false;
+};
+
+Reclaimer& reclaimer() {
+  static NoDestructor<Reclaimer> instance;
+  return *instance;
+}
+
+}  // namespace
+
+EpochSlot* acquire_slot(EpochSlot** cache) {
+  const auto self = static_cast<int64_t>(syscall(SYS_gettid));
+  EpochSlot* slot = all_slots.load(std::memory_order_acquire);
+  for (; slot; slot = slot->next) {
+    int64_t free = 0;
+    if (slot->thread_id.compare_exchange_strong(free, self)) break;
+  }
+  if (!slot) {
+    slot = new EpochSlot;
+    slot->thread_id.store(self);
+    slot->next = all_slots.load();
+    while (!all_slots.compare_exchange_weak(slot->next, slot)) {
+    }
+  }
+  slot->cache = cache;
+  *cache = slot;
+  pthread_setspecific(slot_key(), slot);
+  return slot;
+}
+
+void retire(void* object, void (*free)(void*)) { reclaimer().retire(object, free); }
+
+void synchronize() {
+  const auto* mine = static_cast<const EpochSlot*>(pthread_getspecific(slot_key()));
+  if (mine && mine->epoch.load() != 0) {
+    raise(Code::kFailedPrecondition,
+          "synchronize() was called from within an operator call; it would wait for itself");
+  }
+  reclaimer().synchronize();
+}
+
+std::vector<Blame> pinned_threads() {
+  std::vector<Blame> blames;
+  const uint64_t now = epoch_domain.now.load();
+  for (EpochSlot* slot = all_slots.load(std::memory_order_acquire); slot; slot = slot->next) {
+    const uint64_t epoch = slot->epoch.load();
+    if (epoch == 0) continue;
+    blames.push_back({slot->thread_id.load(), slot->holder.load(), now - epoch});
+  }
+  std::sort(blames.begin(), blames.end(),
+            [](const Blame& a, const Blame& b) { return a.epochs_behind > b.epochs_behind; });
+  return blames;
+}
+
+size_t pending() noexcept { return reclaimer().pending(); }
+
+}  // namespace epoch
+}  // namespace opyard

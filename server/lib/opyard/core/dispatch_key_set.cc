@@ -1,0 +1,187 @@
+#include "opyard/core/dispatch_key_set.h"
+
+#include <array>
+
+#include "opyard/base/check.h"
+
+namespace opyard {
+namespace {
+
+constexpr std::array<bool, kNumFunctionalities> kIsPerBackend = {
+    false,
+#define OPYARD_F(name, groups) false,
+#define OPYARD_PB(name, prefix, groups) true,
+    OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
+#undef OPYARD_F
+#undef OPYARD_PB
+};
+
+// Sums the slots of all functionalities before f.
+constexpr detail::SlotOffset slot_offset(int f) {
+  int first = 0;
+  for (int i = 0; i < f; ++i) first += kIsPerBackend[i] ? kNumBackends : 1;
+  return {static_cast<uint16_t>(first), static_cast<uint16_t>(kIsPerBackend[f] ? 0xffff : 0)};
+}
+
+struct AliasRule {
+  uint8_t groups;
+  uint8_t without;
+  bool skip_lazy;
+};
+
+constexpr AliasRule kAliasRules[] = {
+#define OPYARD_A(name, groups, without, skip_lazy) \
+  {static_cast<uint8_t>(groups), static_cast<uint8_t>(without), skip_lazy},
+    OPYARD_ALIASES(OPYARD_A)
+#undef OPYARD_A
+};
+
+uint64_t functionality_bit(int value) {
+  return value == 0 ? 0 : uint64_t{1} << (KeySet::kFunctionalityShift + value - 1);
+}
+
+}  // namespace
+
+namespace detail {
+const SlotOffset kSlotOffsets[kNumFunctionalities] = {
+    slot_offset(0),
+#define OPYARD_F(name, groups) slot_offset(static_cast<int>(DispatchKey::name)),
+#define OPYARD_PB(name, prefix, groups) slot_offset(static_cast<int>(DispatchKey::name)),
+    OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
+#undef OPYARD_F
+#undef OPYARD_PB
+};
+}  // namespace detail
+
+uint64_t KeySet::bits_of(DispatchKey key) noexcept {
+  return functionality_bit(static_cast<int>(functionality_of(key))) | backend_bit(backend_of(key));
+}
+
+KeySet KeySet::full_after(DispatchKey key) noexcept {
+  const int value = static_cast<int>(functionality_of(key));
+  if (value == 0) return KeySet(kBackendBits).add(DispatchKey::PythonDispatcher);
+  return KeySet(functionality_bit(value) - 1).add(DispatchKey::PythonDispatcher);
+}
+
+KeySet KeySet::below(DispatchKey key) noexcept { return full_after(key).remove(key); }
+
+KeySet KeySet::functionalities(uint8_t groups) noexcept {
+  uint64_t bits = 0;
+  for (int f = 1; f < kNumFunctionalities; ++f) {
+    if (groups_of(static_cast<DispatchKey>(f)) & groups) bits |= functionality_bit(f);
+  }
+  return KeySet(bits);
+}
+
+DispatchKey KeySet::highest_priority() const noexcept {
+  return runtime_key(highest_functionality(), highest_backend());
+}
+
+DispatchKey KeySet::highest_priority_backend_key() const noexcept {
+  const KeySet layouts({DispatchKey::Dense, DispatchKey::Quantized, DispatchKey::Sparse,
+                        DispatchKey::SparseCsr});
+  return (*this & KeySet(layouts.bits() | kBackendBits)).highest_priority();
+}
+
+std::vector<DispatchKey> KeySet::keys() const {
+  std::vector<DispatchKey> result;
+  for (int f = 1; f < kNumFunctionalities; ++f) {
+    if (!(bits_ & functionality_bit(f))) continue;
+    const auto key = static_cast<DispatchKey>(f);
+    if (!is_building_block(key)) {
+      result.push_back(key);
+      continue;
+    }
+    for (int b = 1; b <= kNumBackends; ++b) {
+      const auto backend = static_cast<Backend>(b);
+      if (has_backend(backend)) result.push_back(runtime_key(key, backend));
+    }
+  }
+  return result;
+}
+
+std::string to_string(KeySet set) {
+  std::string text = "DispatchKeySet(";
+  const char* separator = "";
+  for (const DispatchKey key : set.keys()) {
+    text += separator + to_string(key);
+    separator = ", ";
+  }
+  return text + ")";
+}
+
+int slot_of(DispatchKey key) {
+  OPYARD_CHECK(is_runtime_key(key), kInvalidArgument, "the key '", to_string(key),
+               "' owns no table slot; name a runtime key such as CPU or AutogradCPU");
+  const detail::SlotOffset offset = detail::kSlotOffsets[static_cast<int>(functionality_of(key))];
+  return offset.first + (offset.backend_mask ? static_cast<int>(backend_of(key)) - 1 : 0);
+}
+
+DispatchKey key_of_slot(int slot) noexcept {
+  int f = kNumFunctionalities - 1;
+  while (detail::kSlotOffsets[f].first > slot) --f;
+  const int backend = slot - detail::kSlotOffsets[f].first + 1;
+  return runtime_key(static_cast<DispatchKey>(f), static_cast<Backend>(backend));
+}
+
+bool alias_contains(DispatchKey alias, DispatchKey key) {
+  if (!is_alias_key(alias)) return alias == key;
+  const int first_alias = static_cast<int>(DispatchKey::EndOfRuntimeKeys) + 1;
+  const AliasRule rule = kAliasRules[static_cast<int>(alias) - first_alias];
+  const KeyGroup groups = groups_of(key);
+  if (!(groups & rule.groups) || (groups & rule.without)) return false;
+  const Backend backend = backend_of(key);
+  return !(rule.skip_lazy && (backend == Backend::kXLA || backend == Backend::kLazy));
+}
+
+std::vector<DispatchKey> expand_alias(DispatchKey key) {
+  if (!is_alias_key(key)) return {key};
+  std::vector<DispatchKey> members;
+  for (int slot = 0; slot < kNumSlots; ++slot) {
+    if (const DispatchKey member = key_of_slot(slot); alias_contains(key, member)) {
+      members.push_back(member);
+    }
+  }
+  return members;
+}
+
+DispatchKey autograd_key(Backend backend) noexcept {
+  return backend == Backend::kNone ? DispatchKey::AutogradOther
+                                   : runtime_key(DispatchKey::AutogradFunctionality, backend);
+}
+
+DispatchKey autocast_key(Backend backend) noexcept {
+  switch (backend) {
+    case Backend::kCPU:
+      return DispatchKey::AutocastCPU;
+    case Backend::kCUDA:
+      return DispatchKey::AutocastCUDA;
+    case Backend::kXLA:
+      return DispatchKey::AutocastXLA;
+    case Backend::kMPS:
+      return DispatchKey::AutocastMPS;
+    case Backend::kIPU:
+      return DispatchKey::AutocastIPU;
+    case Backend::kXPU:
+      return DispatchKey::AutocastXPU;
+    case Backend::kHPU:
+      return DispatchKey::AutocastHPU;
+    case Backend::kMTIA:
+      return DispatchKey::AutocastMTIA;
+    case Backend::kMAIA:
+      return DispatchKey::AutocastMAIA;
+    case Backend::kPrivateUse1:
+    case Backend::kPrivateUse2:
+    case Backend::kPrivateUse3:
+      return DispatchKey::AutocastPrivateUse1;
+    default:
+      return DispatchKey::Undefined;
+  }
+}
+
+KeySet dense_tensor_keys(Backend backend) {
+  return KeySet({runtime_key(DispatchKey::Dense, backend), DispatchKey::ADInplaceOrView,
+                 autograd_key(backend), autocast_key(backend)});
+}
+
+}  // namespace opyard

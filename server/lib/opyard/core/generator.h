@@ -1,0 +1,39 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+#include "opyard/base/intrusive_ptr.h"
+#include "opyard/core/dispatch_key_set.h"
+
+namespace opyard {
+
+// A source of random numbers: the counter of a Philox-4x32-10 stream (Salmon et al., "Parallel
+// random numbers: as easy as 1, 2, 3", SC 2011). An operator reserves a run of 128-bit counters
+// and computes its numbers from them, so results depend on seed and order of calls only, never on
+// threads. Any thread.
+class Generator final : public RefCounted {
+ public:
+  explicit Generator(uint64_t seed = 0) noexcept : seed_(seed) {}
+
+  // Starts the stream of `seed` from its beginning.
+  void manual_seed(uint64_t seed) noexcept;
+  uint64_t seed() const noexcept { return seed_.load(); }
+  uint64_t offset() const noexcept { return offset_.load(); }
+  void set_offset(uint64_t offset) noexcept { offset_.store(offset); }
+  // Takes `count` counters; returns the first.
+  uint64_t reserve(uint64_t count) noexcept { return offset_.fetch_add(count); }
+  KeySet key_set() const noexcept { return {}; }
+
+  static void destroy(Generator* generator) noexcept { delete generator; }
+
+ private:
+  ~Generator() = default;
+  std::atomic<uint64_t> seed_;
+  std::atomic<uint64_t> offset_{0};
+};
+
+// The thread's generator where one is installed (sessions do), else the process's own.
+Generator& current_generator() noexcept;
+
+}  // namespace opyard

@@ -1,0 +1,110 @@
+#include "opyard/core/storage.h"
+
+#include <array>
+#include <atomic>
+#include <cstdlib>
+#include <cstring>
+#include <new>
+
+#include "opyard/base/check.h"
+#include "opyard/base/no_destructor.h"
+#include "opyard/core/thread_state.h"
+
+namespace opyard {
+namespace {
+
+constexpr size_t kHostAlignment = 64;
+
+class HostAllocator final : public Allocator {
+ public:
+  void* allocate(size_t bytes, Device) override {
+    if (bytes == 0) return nullptr;
+    OPYARD_CHECK(bytes <= SIZE_MAX / 2, kResourceExhausted, "cannot allocate ", bytes, " bytes");
+    const size_t rounded = (bytes + kHostAlignment - 1) / kHostAlignment * kHostAlignment;
+    void* data = std::aligned_alloc(kHostAlignment, rounded);
+    OPYARD_CHECK(data != nullptr, kResourceExhausted, "the host has no memory left for ", bytes,
+                 " bytes");
+    if (thread_state.flags & kThreadZeroMemory) std::memset(data, 0, rounded);
+    return data;
+  }
+  void free(void* data, size_t, Device) noexcept override { std::free(data); }
+};
+
+std::array<std::atomic<Allocator*>, kNumBackends + 1>& allocators() {
+  static std::array<std::atomic<Allocator*>, kNumBackends + 1> table{};
+  return table;
+}
+
+}  // namespace
+
+Allocator& host_allocator() noexcept {
+  static NoDestructor<HostAllocator> allocator;
+  return *allocator;
+}
+
+Allocator& allocator_for(Backend backend) {
+  if (backend == Backend::kCPU) return host_allocator();
+  Allocator* allocator = allocators()[static_cast<size_t>(backend)].load();
+  OPYARD_CHECK(allocator != nullptr, kFailedPrecondition, "no plugin provides memory for the device '",
+               to_string(Device(backend)), "'; load the plugin of that device first");
+  return *allocator;
+}
+
+void set_allocator(Backend backend, Allocator* allocator) noexcept {
+  allocators()[static_cast<size_t>(backend)].store(allocator);
+}
+
+Storage make_storage(size_t nbytes, Device device) {
+  AllocationBudget* budget = thread_state.budget;
+  if (budget) budget->charge(nbytes);
+  auto* storage = new StorageImpl;
+  Storage owner = Storage::adopt(storage);
+  storage->device_ = device;
+  storage->nbytes_ = nbytes;
+  if (budget) storage->budget_ = IntrusivePtr<AllocationBudget>::share(budget);
+  if (device.is_meta()) return owner;
+  Allocator& allocator = allocator_for(device.type);
+  storage->data_ = allocator.allocate(nbytes, device);
+  storage->allocator_ = &allocator;
+  return owner;
+}
+
+Storage wrap_memory(void* data, size_t nbytes, Device device, void (*free)(void* context),
+                    void* context) {
+  auto* storage = new StorageImpl;
+  storage->data_ = data;
+  storage->nbytes_ = nbytes;
+  storage->device_ = device;
+  storage->free_ = free;
+  storage->context_ = context;
+  return Storage::adopt(storage);
+}
+
+void StorageImpl::resize(size_t nbytes) {
+  OPYARD_CHECK(allocator_ != nullptr || device_.is_meta(), kFailedPrecondition,
+               "this storage wraps memory of somebody else and cannot be resized");
+  if (budget_ && nbytes > nbytes_) budget_->charge(nbytes - nbytes_);
+  if (!device_.is_meta()) {
+    OPYARD_CHECK(device_.is_cpu(), kUnimplemented, "storage on '", to_string(device_),
+                 "' cannot be resized");
+    void* bigger = allocator_->allocate(nbytes, device_);
+    const size_t kept = nbytes < nbytes_ ? nbytes : nbytes_;
+    if (kept > 0) std::memcpy(bigger, data_, kept);
+    if (data_) allocator_->free(data_, nbytes_, device_);
+    data_ = bigger;
+  }
+  if (budget_ && nbytes < nbytes_) budget_->pay_back(nbytes_ - nbytes);
+  nbytes_ = nbytes;
+}
+
+void StorageImpl::destroy(StorageImpl* storage) noexcept {
+  if (storage->allocator_ && storage->data_) {
+    storage->allocator_->free(storage->data_, storage->nbytes_, storage->device_);
+  } else if (storage->free_) {
+    storage->free_(storage->context_);
+  }
+  if (storage->budget_) storage->budget_->pay_back(storage->nbytes_);
+  delete storage;
+}
+
+}  // namespace opyard

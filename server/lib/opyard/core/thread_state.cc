@@ -1,0 +1,102 @@
+#include "opyard/core/thread_state.h"
+
+#include "opyard/core/local_keys.h"
+
+namespace opyard {
+
+thread_local constinit ThreadState thread_state{};
+
+namespace {
+
+constexpr uint64_t bit(DispatchKey functionality) {
+  return uint64_t{1} << (KeySet::kFunctionalityShift + static_cast<int>(functionality) - 1);
+}
+
+constexpr uint64_t autocast_bits() {
+  uint64_t bits = 0;
+#define OPYARD_F(name, groups) \
+  if ((groups) & kGroupAutocast) bits |= bit(DispatchKey::name);
+#define OPYARD_PB(name, prefix, groups)
+  OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
+#undef OPYARD_F
+#undef OPYARD_PB
+  return bits;
+}
+
+void carry(ThreadState* to, const ThreadState& from) noexcept {
+  const Root* root = to->root;
+  EpochSlot* slot = to->slot;
+  *to = from;
+  to->root = root;
+  to->slot = slot;
+}
+
+}  // namespace
+
+constinit const KeySet kDefaultIncluded{bit(DispatchKey::BackendSelect) |
+                                        bit(DispatchKey::ADInplaceOrView)};
+constinit const KeySet kDefaultExcluded{autocast_bits()};
+
+void set_included_keys(KeySet keys) noexcept {
+  thread_state.included_xor = (keys ^ kDefaultIncluded).bits();
+}
+void set_excluded_keys(KeySet keys) noexcept {
+  const KeySet functionality(keys.bits() & KeySet::kFunctionalityBits);
+  thread_state.excluded_xor = (functionality ^ kDefaultExcluded).bits();
+}
+
+IncludeKeysGuard::IncludeKeysGuard(KeySet keys) noexcept
+    : added_(keys.bits() & ~included_keys().bits()) {
+  set_included_keys(included_keys() | added_);
+}
+IncludeKeysGuard::~IncludeKeysGuard() {
+  set_included_keys(KeySet(included_keys().bits() & ~added_.bits()));
+}
+
+ExcludeKeysGuard::ExcludeKeysGuard(KeySet keys) noexcept
+    : added_(keys.bits() & KeySet::kFunctionalityBits & ~excluded_keys().bits()) {
+  set_excluded_keys(excluded_keys() | added_);
+}
+ExcludeKeysGuard::~ExcludeKeysGuard() { set_excluded_keys(excluded_keys() - added_); }
+
+ForceKeysGuard::ForceKeysGuard(KeySet included, KeySet excluded) noexcept
+    : included_(included_keys()), excluded_(excluded_keys()) {
+  set_included_keys(included);
+  set_excluded_keys(excluded);
+}
+ForceKeysGuard::~ForceKeysGuard() {
+  set_included_keys(included_);
+  set_excluded_keys(excluded_);
+}
+
+BelowAutogradGuard::BelowAutogradGuard() noexcept
+    : ExcludeKeysGuard(KeySet::functionalities(kGroupAutograd)) {}
+BelowADInplaceOrViewGuard::BelowADInplaceOrViewGuard() noexcept
+    : ExcludeKeysGuard(
+          KeySet::functionalities(kGroupAutograd).add(DispatchKey::ADInplaceOrView)) {}
+
+ThreadStateSnapshot ThreadStateSnapshot::take() noexcept {
+  ThreadStateSnapshot snapshot;
+  carry(&snapshot.state_, thread_state);
+  return snapshot;
+}
+ThreadStateSnapshot& ThreadStateSnapshot::with_generator(Generator* generator) noexcept {
+  state_.generator = generator;
+  return *this;
+}
+ThreadStateSnapshot& ThreadStateSnapshot::with_budget(AllocationBudget* budget) noexcept {
+  state_.budget = budget;
+  return *this;
+}
+ThreadStateSnapshot& ThreadStateSnapshot::with_flags(uint32_t flags) noexcept {
+  state_.flags = flags;
+  return *this;
+}
+
+ThreadStateGuard::ThreadStateGuard(const ThreadStateSnapshot& snapshot) noexcept
+    : previous_(ThreadStateSnapshot::take()) {
+  carry(&thread_state, snapshot.state_);
+}
+ThreadStateGuard::~ThreadStateGuard() { carry(&thread_state, previous_.state_); }
+
+}  // namespace opyard
