@@ -6,6 +6,7 @@ import subprocess
 import sys
 
 import checks
+import functions
 import pytest
 
 HERE = pathlib.Path(__file__).parent
@@ -86,6 +87,36 @@ def test_a_long_file_and_a_stale_permission_are_found(tmp_path):
     assert checks.check_lengths(tmp_path, table) == []
     table["longer_files"].append({"path": f"{CORE}/a.cc", "lines": 600, "reason": "none needed"})
     assert len(checks.check_lengths(tmp_path, table)) == 1
+
+
+FUNCTIONS = """
+namespace opyard { namespace {
+struct Row { int a = 1; int get() const noexcept { return a; } };
+constexpr int kTable[] = {1, 2,
+                          3};
+}  // namespace
+#define MANY(x) { x
+Tensor::Tensor(int n) : size_(n), rows_{n}, keys_(n) {
+  call([&] { return "{"; });
+}
+template <class T> auto twice(T x) -> decltype(x) {
+  if (x) { return '{';
+  }
+  return x;
+}
+}
+"""
+
+
+def test_functions_are_measured():
+    got = [(name, lines) for name, _, lines in functions.function_lengths(FUNCTIONS)]
+    assert got == [("get", 1), ("Tensor::Tensor", 3), ("twice", 4)]
+
+
+def test_a_long_function_is_found(tmp_path):
+    tree(tmp_path, {f"{CORE}/a.cc": "int f() {\n" + "  g();\n" * 59 + "}\nint h() {\n" + "  g();\n" * 58 + "}\n"})
+    complaints = checks.check_functions(tmp_path, TABLE)
+    assert len(complaints) == 1 and "f has 61 lines" in complaints[0]
 
 
 def test_a_private_path_is_found(tmp_path):

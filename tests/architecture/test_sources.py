@@ -32,6 +32,10 @@ def test_files_are_short(root):
     tell(checks.check_lengths(root, TABLE))
 
 
+def test_functions_are_short(root):
+    tell(checks.check_functions(root, TABLE))
+
+
 def test_no_header_holds_mutable_state(root):
     complaints = []
     for path in checks.source_files(root, (".h",)):
