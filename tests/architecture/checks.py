@@ -40,7 +40,8 @@ def rule_of(table, relative):
     parts = str(relative).split("/")
     for rule in table["floors"]:
         wanted = rule["path"].split("/")
-        if len(parts) > len(wanted) and all(map(fnmatch.fnmatch, parts, wanted)):
+        direct = len(parts) == len(wanted) + 1 or not rule.get("direct")
+        if len(parts) > len(wanted) and direct and all(map(fnmatch.fnmatch, parts, wanted)):
             if best is None or len(wanted) > len(best[0].split("/")):
                 best = ("/".join(parts[: len(wanted)]), rule)
     return best
