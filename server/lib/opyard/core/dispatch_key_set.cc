@@ -65,14 +65,6 @@ KeySet KeySet::full_after(DispatchKey key) noexcept {
 
 KeySet KeySet::below(DispatchKey key) noexcept { return full_after(key).remove(key); }
 
-KeySet KeySet::functionalities(uint8_t groups) noexcept {
-  uint64_t bits = 0;
-  for (int f = 1; f < kNumFunctionalities; ++f) {
-    if (groups_of(static_cast<DispatchKey>(f)) & groups) bits |= functionality_bit(f);
-  }
-  return KeySet(bits);
-}
-
 DispatchKey KeySet::highest_priority() const noexcept {
   return runtime_key(highest_functionality(), highest_backend());
 }

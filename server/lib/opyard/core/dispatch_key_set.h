@@ -53,8 +53,21 @@ class KeySet {
   static KeySet full_after(DispatchKey key) noexcept;
   // full_after without the key itself: what a kernel at `key` redispatches to.
   static KeySet below(DispatchKey key) noexcept;
-  // All keys with any of these groups, backends not included.
-  static KeySet functionalities(uint8_t groups) noexcept;
+  // All functionality keys with any of these groups, without backends.
+  static constexpr KeySet functionalities(uint8_t groups) noexcept {
+    uint64_t bits = 0;
+    uint64_t bit = uint64_t{1} << kFunctionalityShift;
+    const auto take = [&](int of_key) {
+      if (of_key & groups) bits |= bit;
+      bit <<= 1;
+    };
+#define OPYARD_F(name, groups_of_key) take(groups_of_key);
+#define OPYARD_PB(name, prefix, groups_of_key) take(groups_of_key);
+    OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
+#undef OPYARD_F
+#undef OPYARD_PB
+    return KeySet(bits);
+  }
 
   constexpr uint64_t bits() const noexcept { return bits_; }
   constexpr bool empty() const noexcept { return bits_ == 0; }
@@ -126,6 +139,10 @@ class KeySet {
 
   uint64_t bits_ = 0;
 };
+
+// Every Autograd key, and every Autocast key.
+constexpr KeySet kAutogradKeys = KeySet::functionalities(kGroupAutograd);
+constexpr KeySet kAutocastKeys = KeySet::functionalities(kGroupAutocast);
 
 // "DispatchKeySet(CPU, AutogradCPU)", lowest priority first.
 std::string to_string(KeySet set);

@@ -151,7 +151,7 @@ Tensor tensor_on(Storage storage, ScalarType dtype, IntList sizes, IntList strid
                  int64_t offset) {
   KeySet keys = dense_tensor_keys(storage->device().type);
   if (thread_state.flags & kThreadInferenceMode) {
-    keys = (keys - KeySet::functionalities(kGroupAutograd)).remove(DispatchKey::ADInplaceOrView);
+    keys = (keys - kAutogradKeys).remove(DispatchKey::ADInplaceOrView);
   }
   auto impl = IntrusivePtr<TensorImpl>::adopt(new TensorImpl(std::move(storage), keys, dtype));
   impl->set_window(sizes, strides, offset);

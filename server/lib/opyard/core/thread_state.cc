@@ -12,17 +12,6 @@ constexpr uint64_t bit(DispatchKey functionality) {
   return uint64_t{1} << (KeySet::kFunctionalityShift + static_cast<int>(functionality) - 1);
 }
 
-constexpr uint64_t autocast_bits() {
-  uint64_t bits = 0;
-#define OPYARD_F(name, groups) \
-  if ((groups) & kGroupAutocast) bits |= bit(DispatchKey::name);
-#define OPYARD_PB(name, prefix, groups)
-  OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
-#undef OPYARD_F
-#undef OPYARD_PB
-  return bits;
-}
-
 void carry(ThreadState* to, const ThreadState& from) noexcept {
   const Root* root = to->root;
   EpochSlot* slot = to->slot;
@@ -35,7 +24,7 @@ void carry(ThreadState* to, const ThreadState& from) noexcept {
 
 constinit const KeySet kDefaultIncluded{bit(DispatchKey::BackendSelect) |
                                         bit(DispatchKey::ADInplaceOrView)};
-constinit const KeySet kDefaultExcluded{autocast_bits()};
+constinit const KeySet kDefaultExcluded = kAutocastKeys;
 
 void set_included_keys(KeySet keys) noexcept {
   thread_state.included_xor = (keys ^ kDefaultIncluded).bits();
@@ -70,10 +59,10 @@ ForceKeysGuard::~ForceKeysGuard() {
 }
 
 BelowAutogradGuard::BelowAutogradGuard() noexcept
-    : ExcludeKeysGuard(KeySet::functionalities(kGroupAutograd)) {}
+    : ExcludeKeysGuard(kAutogradKeys) {}
 BelowADInplaceOrViewGuard::BelowADInplaceOrViewGuard() noexcept
     : ExcludeKeysGuard(
-          KeySet::functionalities(kGroupAutograd).add(DispatchKey::ADInplaceOrView)) {}
+          kAutogradKeys.add(DispatchKey::ADInplaceOrView)) {}
 
 ThreadStateSnapshot ThreadStateSnapshot::take() noexcept {
   ThreadStateSnapshot snapshot;

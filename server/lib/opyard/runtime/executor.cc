@@ -64,13 +64,17 @@ struct SerialQueue::State {
 SerialQueue::SerialQueue(Executor& executor, size_t max_waiting)
     : state_(std::make_shared<State>(executor, max_waiting)) {}
 
-void SerialQueue::run(Task task) {
-  const std::shared_ptr<State> state = state_;  // the task may destroy this queue
+void SerialQueue::run(Task task) { start(state_, std::move(task), true); }
+
+void SerialQueue::run_last(Task task) { start(state_, std::move(task), false); }
+
+// The state is held by value here: the task may destroy the queue.
+void SerialQueue::start(std::shared_ptr<State> state, Task task, bool limited) {
   bool here = false;
   {
     const std::lock_guard lock(state->mutex);
     if (state->running) {
-      OPYARD_CHECK(state->waiting.size() < state->max_waiting, kResourceExhausted,
+      OPYARD_CHECK(!limited || state->waiting.size() < state->max_waiting, kResourceExhausted,
                    state->waiting.size(),
                    " frames of this session wait already; wait for answers before sending more");
       state->waiting.push_back(std::move(task));

@@ -53,11 +53,15 @@ class SerialQueue {
   // RESOURCE_EXHAUSTED when max_waiting tasks wait already. The task must not throw.
   void run(Task task);
 
+  // The same without the limit: for the work that ends things.
+  void run_last(Task task);
+
   // True while a task runs or waits.
   bool busy() const;
 
  private:
   struct State;
+  static void start(std::shared_ptr<State> state, Task task, bool limited);
   static void drain(const std::shared_ptr<State>& state);
   std::shared_ptr<State> state_;
 };

@@ -20,7 +20,7 @@ namespace opyard::runtime {
 using Clock = std::chrono::steady_clock;
 
 // One argument: a value, a value of the session by its id, or a list of tensors by their ids (0: None).
-struct Argument {
+struct Operand {
   enum class Kind : uint8_t { kValue, kId, kIds };
   Kind kind = Kind::kValue;
   Id id = 0;
@@ -28,9 +28,9 @@ struct Argument {
   std::vector<Id> ids;
 };
 
-struct NamedArgument {
+struct NamedOperand {
   std::string_view name;
-  Argument argument;
+  Operand operand;
 };
 
 // How much of a result the sender wants to have back.
@@ -40,8 +40,8 @@ struct OpCall {
   uint64_t seq = 0;
   std::string_view op;    // "aten::add.Tensor"; empty: see op_index
   uint32_t op_index = 0;  // place in the stream's table of names, from 1; 0: none
-  std::vector<Argument> args;
-  std::vector<NamedArgument> kwargs;
+  std::vector<Operand> args;
+  std::vector<NamedOperand> kwargs;
   std::vector<Id> results;  // 0 drops a return; an empty list drops all
   Want want = Want::kNone;
   uint32_t deadline_ms = 0;  // from the frame's arrival; 0: none
@@ -88,9 +88,33 @@ struct Failure {
   uint64_t seq = 0;  // 0 for a put or a fetch
   Id id = 0;         // of the put or fetch
   Error error = Error(Code::kUnknown, "");
-  std::string_view reason;   // a stable upper-case word, or empty
-  std::string argument;      // the argument's name, where one is to blame
+  std::string_view reason;             // a stable upper-case word, or empty
+  std::string argument;                // the parameter's name, where one is to blame
   std::shared_ptr<const Cause> cause;  // for a poisoned input
+};
+
+// An error that knows more than its text: what a Failure is made of.
+class CallError : public Error {
+ public:
+  // `reason` is a literal.
+  CallError(Code code, std::string message, std::string_view reason)
+      : Error(code, std::move(message)), reason_(reason) {}
+  CallError& with_argument(std::string name) {
+    argument_ = std::move(name);
+    return *this;
+  }
+  CallError& with_cause(std::shared_ptr<const Cause> cause) {
+    cause_ = std::move(cause);
+    return *this;
+  }
+  std::string_view reason() const { return reason_; }
+  const std::string& argument() const { return argument_; }
+  const std::shared_ptr<const Cause>& cause() const { return cause_; }
+
+ private:
+  std::string_view reason_;
+  std::string argument_;
+  std::shared_ptr<const Cause> cause_;
 };
 
 // One value to tell.

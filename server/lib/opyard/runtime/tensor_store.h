@@ -8,20 +8,6 @@
 
 namespace opyard::runtime {
 
-// What a failed look-up raises besides its code: the reason and, for poison, the first cause.
-class StoreError : public Error {
- public:
-  StoreError(Code code, std::string message, std::string_view reason,
-             std::shared_ptr<const Cause> cause)
-      : Error(code, std::move(message)), reason_(reason), cause_(std::move(cause)) {}
-  std::string_view reason() const { return reason_; }
-  const std::shared_ptr<const Cause>& cause() const { return cause_; }
-
- private:
-  std::string_view reason_;  // a literal
-  std::shared_ptr<const Cause> cause_;
-};
-
 // The values of one session by their ids; or, in a value's place, why there is none. Used by one thread at a time.
 class TensorStore {
  public:
@@ -34,8 +20,8 @@ class TensorStore {
   void bind(Id id, IValue value);
   void poison(Id id, std::shared_ptr<const Cause> cause);
 
-  // NOT_FOUND for an id that is not alive in this session, FAILED_PRECONDITION with the first cause for a poisoned
-  // one. The reference holds until the next change.
+  // CallError NOT_FOUND for an id that is not alive in this session, FAILED_PRECONDITION with the first cause for a
+  // poisoned one. The reference holds until the next change.
   const IValue& at(Id id) const;
   // The same; INVALID_ARGUMENT when the value is not a tensor.
   Tensor tensor_at(Id id) const;

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <optional>
+
+#include "opyard/core/ivalue.h"
+#include "opyard/dispatch/schema.h"
+
+namespace opyard {
+
+// Typed arguments: tensors alone or in lists, present optional ones, generators; all else brings
+// no keys.
+inline KeySet keys_of(const Tensor& tensor) noexcept { return tensor.key_set(); }
+inline KeySet keys_of(const std::optional<Tensor>& tensor) noexcept {
+  return tensor ? tensor->key_set() : KeySet();
+}
+inline KeySet keys_of(ArrayRef<Tensor> tensors) noexcept {
+  KeySet keys;
+  for (const Tensor& tensor : tensors) keys = keys | tensor.key_set();
+  return keys;
+}
+inline KeySet keys_of(ArrayRef<std::optional<Tensor>> tensors) noexcept {
+  KeySet keys;
+  for (const auto& tensor : tensors) keys = keys | keys_of(tensor);
+  return keys;
+}
+inline KeySet keys_of(const IntrusivePtr<Generator>& generator) noexcept {
+  return generator ? generator->key_set() : KeySet();
+}
+template <typename T>
+constexpr KeySet keys_of(const T&) noexcept {
+  return KeySet();
+}
+
+// Which positions of an operator's boxed arguments bring keys: a bit per argument whose type is
+// Tensor, Tensor?, Tensor[], Tensor?[] or Generator.
+uint64_t key_positions(const FunctionSchema& schema) noexcept;
+// The union of the keys at these positions.
+KeySet boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept;
+
+}  // namespace opyard

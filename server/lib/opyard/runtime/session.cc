@@ -1,0 +1,135 @@
+#include "opyard/runtime/session.h"
+
+#include <utility>
+
+#include "opyard/base/check.h"
+#include "opyard/core/local_keys.h"
+#include "opyard/core/tensor.h"
+#include "opyard/runtime/execute.h"
+
+namespace opyard::runtime {
+namespace {
+
+constexpr uint32_t kMaxStreamNumber = 65535;
+
+[[noreturn]] void raise_closed() {
+  throw CallError(Code::kAborted, "the session is closed; open a new one", "SESSION_LOST");
+}
+
+// Remote sessions see no memory of others, and pay for their own.
+ThreadStateSnapshot thread_state_of(Generator* generator, SessionBudget* budget) {
+  return ThreadStateSnapshot()
+      .with_generator(generator)
+      .with_budget(budget)
+      .with_flags(kThreadZeroMemory);
+}
+
+}  // namespace
+
+Session::Session(SessionWish terms, uint32_t number, Executor& executor,
+                 std::shared_ptr<Ledger> ledger)
+    : number_(number),
+      terms_(std::move(terms)),
+      budget_(IntrusivePtr<SessionBudget>::adopt(
+          new SessionBudget(std::move(ledger), terms_.bytes))),
+      generator_(IntrusivePtr<Generator>::adopt(new Generator(0))),
+      queue_(executor, kLimits.queued_frames),
+      store_(terms_.handles),
+      calls_(0),
+      last_used_(Clock::now().time_since_epoch().count()) {}
+
+Session::~Session() = default;
+
+void Session::run(Task work) {
+  if (closed()) raise_closed();
+  queue_.run(std::move(work));
+}
+
+std::shared_ptr<Stream> Session::open_stream() {
+  if (closed()) raise_closed();
+  const int open = open_streams_.fetch_add(1);
+  std::shared_ptr<Session> self = shared_from_this();
+  // The count goes down with the last owner, also when an error is raised here.
+  const std::shared_ptr<void> count(nullptr,
+                                    [self](void*) { self->open_streams_.fetch_sub(1); });
+  OPYARD_CHECK(open < static_cast<int>(kLimits.streams_per_session), kResourceExhausted,
+               "the session has ", open, " open streams, which is the most; close one first");
+  const uint32_t number = next_stream_.fetch_add(1);
+  if (number > kMaxStreamNumber) {
+    next_stream_.store(kMaxStreamNumber + 1);
+    raise(Code::kResourceExhausted,
+          str_cat("the session has used all its ", kMaxStreamNumber,
+                  " stream numbers; open a new session"));
+  }
+  auto* stream = new Stream(number);
+  return std::shared_ptr<Stream>(stream, [count](Stream* s) { delete s; });
+}
+
+Outcome Session::execute(Stream& stream, const Frame& frame) {
+  const ThreadStateGuard guard(thread_state_of(generator_.get(), budget_.get()));
+  return execute_frame(*this, stream, frame);
+}
+
+Tensor Session::new_tensor(const std::vector<int64_t>& sizes, std::string_view dtype,
+                           std::string_view device) {
+  const ThreadStateGuard guard(thread_state_of(generator_.get(), budget_.get()));
+  return new_upload(sizes, dtype, device);
+}
+
+uint64_t Session::watch(std::function<void()> closed_callback) {
+  {
+    const std::lock_guard lock(mutex_);
+    if (!closed()) {
+      watchers_.emplace(next_watcher_, std::move(closed_callback));
+      return next_watcher_++;
+    }
+  }
+  closed_callback();
+  return 0;
+}
+
+void Session::unwatch(uint64_t watcher) {
+  const std::lock_guard lock(mutex_);
+  watchers_.erase(watcher);
+}
+
+void Session::close(std::function<void(Freed)> done) {
+  std::map<uint64_t, std::function<void()>> watchers;
+  {
+    const std::lock_guard lock(mutex_);
+    if (closed_.exchange(true)) {
+      return done(Freed{});
+    }
+    watchers.swap(watchers_);
+  }
+  for (const auto& [number, tell] : watchers) tell();
+  Task work = [self = shared_from_this(), done = std::move(done)] {
+    const Freed freed{self->store_.size(), self->budget_->used()};
+    self->store_.clear();
+    done(freed);
+  };
+  queue_.run_last(std::move(work));
+}
+
+bool Session::expired(Clock::time_point now) const {
+  if (users_.load() > 0) return false;
+  const Clock::time_point last{Clock::duration(last_used_.load())};
+  return now - last > std::chrono::seconds(terms_.lease_seconds);
+}
+
+SessionUse::SessionUse(std::shared_ptr<Session> session) : session_(std::move(session)) {
+  if (session_) session_->users_.fetch_add(1);
+}
+
+SessionUse& SessionUse::operator=(SessionUse&& other) noexcept {
+  std::swap(session_, other.session_);
+  return *this;
+}
+
+SessionUse::~SessionUse() {
+  if (!session_) return;
+  session_->last_used_.store(Clock::now().time_since_epoch().count());
+  session_->users_.fetch_sub(1);
+}
+
+}  // namespace opyard::runtime

@@ -1,0 +1,118 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "opyard/core/generator.h"
+#include "opyard/runtime/budget.h"
+#include "opyard/runtime/executor.h"
+#include "opyard/runtime/stream.h"
+#include "opyard/runtime/tensor_store.h"
+#include "opyard/runtime/token.h"
+
+namespace opyard::runtime {
+
+// What a client may wish for; 0 stands for the yard's default.
+struct SessionWish {
+  std::string label;
+  uint32_t lease_seconds = 0;
+  uint64_t bytes = 0;
+  uint64_t handles = 0;
+};
+
+struct Freed {
+  uint64_t handles = 0;
+  uint64_t bytes = 0;
+};
+
+// One client's values, with its generator, quotas and thread state. Made by Sessions::open.
+//
+// Everything that touches values runs as a task of `queue()`, so one thing at a time. The members marked
+// [task] may be called from such a task only, all others from any thread.
+class Session : public std::enable_shared_from_this<Session> {
+ public:
+  Session(SessionWish wish, uint32_t number, Executor& executor, std::shared_ptr<Ledger> ledger);
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+  ~Session();
+
+  const Token& token() const { return token_; }
+  uint32_t number() const { return number_; }
+  const SessionWish& terms() const { return terms_; }  // the wishes as they were granted
+  const SessionBudget& budget() const { return *budget_; }
+
+  // Runs `work` when its turn comes, or at once on this thread (see SerialQueue). The task must not throw.
+  // RESOURCE_EXHAUSTED when too many wait. ABORTED (reason: session lost) when the session is closed.
+  void run(Task work);
+
+  // A new stream with a number of its own. RESOURCE_EXHAUSTED when too many are open, or when all
+  // 65,535 numbers of this session are used up. Drop the pointer to close it.
+  std::shared_ptr<Stream> open_stream();
+  // What unary calls and uploads use: stream 0.
+  Stream& calls() { return calls_; }
+
+  TensorStore& store() { return store_; }           // [task]
+  Generator& generator() { return *generator_; }
+  // Carries out a frame of one of this session's streams. Never throws for what the frame says.  [task]
+  Outcome execute(Stream& stream, const Frame& frame);
+  // New, zeroed storage for an upload, charged to this session.  [task]
+  Tensor new_tensor(const std::vector<int64_t>& sizes, std::string_view dtype,
+                    std::string_view device);
+
+  // `closed` is called once, when the session ends, on the thread that ends it (or at once if it has ended).
+  uint64_t watch(std::function<void()> closed);
+  void unwatch(uint64_t watcher);
+  bool closed() const { return closed_.load(std::memory_order_acquire); }
+
+ private:
+  friend class Sessions;
+  friend class SessionUse;
+  // Refuses all further work, tells the watchers, frees the values behind what is running. `done` gets what
+  // was freed.
+  void close(std::function<void(Freed)> done);
+  bool expired(Clock::time_point now) const;
+
+  const Token token_ = Token::make();
+  const uint32_t number_;
+  const SessionWish terms_;
+  const IntrusivePtr<SessionBudget> budget_;
+  const IntrusivePtr<Generator> generator_;
+  SerialQueue queue_;
+  TensorStore store_;  // tasks only
+  Stream calls_;       // tasks only
+
+  std::atomic<bool> closed_{false};
+  std::atomic<int> users_{0};
+  std::atomic<Clock::rep> last_used_;
+  std::atomic<int> open_streams_{0};
+  std::atomic<uint32_t> next_stream_{1};
+
+  std::mutex mutex_;
+  std::map<uint64_t, std::function<void()>> watchers_;  // guarded by mutex_
+  uint64_t next_watcher_ = 1;                           // guarded by mutex_
+};
+
+// Keeps a session from expiring while a call or stream uses it.
+class SessionUse {
+ public:
+  SessionUse() = default;
+  explicit SessionUse(std::shared_ptr<Session> session);
+  SessionUse(SessionUse&& other) noexcept = default;
+  SessionUse& operator=(SessionUse&& other) noexcept;
+  ~SessionUse();
+
+  Session* operator->() const { return session_.get(); }
+  Session& operator*() const { return *session_; }
+  explicit operator bool() const { return session_ != nullptr; }
+  const std::shared_ptr<Session>& shared() const { return session_; }
+
+ private:
+  std::shared_ptr<Session> session_;
+};
+
+}  // namespace opyard::runtime

@@ -1,0 +1,106 @@
+#include "opyard/runtime/yard.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "opyard/base/check.h"
+#include "opyard/base/log.h"
+#include "opyard/plugin/loader.h"
+#include "opyard/runtime/catalog.h"
+#include "opyard/runtime/nearest.h"
+
+namespace opyard::runtime {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::string_view kPrefix = "libopyard_plugin_";
+constexpr std::string_view kSuffix = ".so";
+
+// A function of ours, whose address tells where libopyard lies.
+void landmark() {}
+
+std::string default_plugin_dir() {
+  Dl_info info = {};
+  if (dladdr(reinterpret_cast<const void*>(&landmark), &info) == 0 || info.dli_fname == nullptr) {
+    return {};
+  }
+  std::error_code error;
+  const fs::path library = fs::canonical(info.dli_fname, error);
+  // <prefix>/lib/libopyard.so, and plugins in <prefix>/lib/opyard/plugins. A program that has the library inside
+  // itself lies in <prefix>/bin.
+  return error ? std::string() : library.parent_path().parent_path() / "lib/opyard/plugins";
+}
+
+Quotas fill_in(Quotas quotas, const Machine& machine) {
+  if (quotas.total_bytes == 0) quotas.total_bytes = machine.memory_bytes / 4 * 3;
+  if (quotas.session_bytes == 0) quotas.session_bytes = quotas.total_bytes;
+  return quotas;
+}
+
+bool is_plain_name(std::string_view name) {
+  return !name.empty() && name.size() <= 64 &&
+         std::all_of(name.begin(), name.end(), [](unsigned char c) {
+           return std::isalnum(c) != 0 || c == '_' || c == '-';
+         });
+}
+
+}  // namespace
+
+Yard::Yard(YardOptions options)
+    : machine_(Machine::detect()),
+      plugin_dir_(options.plugin_dir.empty() ? default_plugin_dir() : options.plugin_dir),
+      executor_(std::make_unique<Executor>(options.threads > 0 ? options.threads : machine_.cores)),
+      sessions_(std::make_unique<Sessions>(fill_in(options.quotas, machine_), *executor_)) {}
+
+Yard::~Yard() {
+  sessions_.reset();  // queues the last work of every session
+  executor_.reset();  // and here it is done
+}
+
+void Yard::load_plugin(std::string_view name) {
+  OPYARD_CHECK(is_plain_name(name), kInvalidArgument,
+               "a plugin's name has letters, digits, '_' and '-', not '", name.substr(0, 64), "'");
+  const std::lock_guard lock(mutex_);
+  if (std::find(plugins_.begin(), plugins_.end(), name) != plugins_.end()) return;
+  const std::string path = str_cat(plugin_dir_, "/", kPrefix, name, kSuffix);
+  if (std::error_code error; !fs::is_regular_file(path, error)) {
+    const std::vector<std::string> there = available_plugins();
+    std::string list;
+    for (const std::string& one : there) list += str_cat(list.empty() ? "" : ", ", one);
+    raise(Code::kNotFound,
+          str_cat("there is no plugin '", name, "' in ", plugin_dir_, "; there ",
+                  there.empty() ? "is none" : str_cat("are: ", list)));
+  }
+  plugin::load(path);
+  plugins_.emplace_back(name);
+  log(LogLevel::kInfo, str_cat("plugin ", name, " loaded from ", path));
+}
+
+std::vector<std::string> Yard::plugins() const {
+  const std::lock_guard lock(mutex_);
+  return plugins_;
+}
+
+std::vector<std::string> Yard::available_plugins() const {
+  std::vector<std::string> names;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator(plugin_dir_, error)) {
+    const std::string file = entry.path().filename();
+    const bool fits = file.starts_with(kPrefix) && file.ends_with(kSuffix) &&
+                      file.size() > kPrefix.size() + kSuffix.size();
+    if (!fits) continue;
+    names.push_back(
+        file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size()));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> Yard::devices() const { return devices_with_kernels(); }
+
+}  // namespace opyard::runtime
