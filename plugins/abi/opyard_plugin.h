@@ -89,6 +89,7 @@ enum opyard_registration_flags {
   OPYARD_FALLTHROUGH = 1u,   /* impl, fallback: skip this key */
   OPYARD_CXX_KERNEL = 2u,    /* cxx_boxed is set instead of boxed; builds of an equal fingerprint only */
   OPYARD_OVERRIDES = 4u,     /* impl: replacing another kernel at this key is meant */
+  OPYARD_PASS_DOWN = 16u,    /* fallback: go on below all Autograd keys */
   OPYARD_SCHEMA_INFERRED = 8u /* def: `text` is a name, the schema is in `schema` */
 };
 

@@ -7,6 +7,7 @@
 #include "opyard/base/intrusive_ptr.h"
 #include "opyard/core/dispatch_key_set.h"
 #include "opyard/core/ivalue.h"
+#include "opyard/dispatch/reason.h"
 
 namespace opyard {
 
@@ -38,6 +39,7 @@ enum class KernelKind : uint8_t {
   kPassDown,     // an autograd fallback: goes on below all Autograd keys
   kMissing,      // raises
   kAmbiguous,    // raises
+  kGone,         // raises: the operator was unregistered, or never registered
 };
 
 // One registered function, with where it comes from. Immutable; tables share it.
@@ -72,6 +74,7 @@ struct OperatorTable {
   const OperatorEntry* op = nullptr;
   KeySet backend_masks[kNumBackends];
   Slot slots[kNumSlots];
+  Reason reasons[kNumSlots];
 
   // The keys of a call after thread state: what falls through is taken away.
   KeySet masked(KeySet keys) const noexcept {

@@ -71,38 +71,21 @@ Outcome Session::execute(Stream& stream, const Frame& frame) {
 }
 
 Tensor Session::new_tensor(const std::vector<int64_t>& sizes, std::string_view dtype,
-                           std::string_view device) {
-  const ThreadStateGuard guard(thread_state_of(generator_.get(), budget_.get()));
-  return new_upload(sizes, dtype, device);
+                           std::string_view device, uint64_t bytes) {
+  // Every byte will be written before anybody sees the tensor, so it need not be zeroed.
+  const ThreadStateGuard guard(
+      ThreadStateSnapshot().with_generator(generator_.get()).with_budget(budget_.get()));
+  return new_upload(sizes, dtype, device, bytes);
 }
 
-uint64_t Session::watch(std::function<void()> closed_callback) {
-  {
-    const std::lock_guard lock(mutex_);
-    if (!closed()) {
-      watchers_.emplace(next_watcher_, std::move(closed_callback));
-      return next_watcher_++;
-    }
-  }
-  closed_callback();
-  return 0;
-}
-
-void Session::unwatch(uint64_t watcher) {
-  const std::lock_guard lock(mutex_);
-  watchers_.erase(watcher);
+void Session::bind_upload(Id id, Tensor tensor) {
+  finish_upload(tensor);
+  store_.bind(id, IValue(std::move(tensor)));
 }
 
 void Session::close(std::function<void(Freed)> done) {
-  std::map<uint64_t, std::function<void()>> watchers;
-  {
-    const std::lock_guard lock(mutex_);
-    if (closed_.exchange(true)) {
-      return done(Freed{});
-    }
-    watchers.swap(watchers_);
-  }
-  for (const auto& [number, tell] : watchers) tell();
+  closed_.store(true, std::memory_order_release);
+  if (!ended_.fire()) return done(Freed{});
   Task work = [self = shared_from_this(), done = std::move(done)] {
     const Freed freed{self->store_.size(), self->budget_->used()};
     self->store_.clear();

@@ -3,14 +3,13 @@
 #include <atomic>
 #include <chrono>
 #include <functional>
-#include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 
 #include "opyard/core/generator.h"
 #include "opyard/runtime/budget.h"
 #include "opyard/runtime/executor.h"
+#include "opyard/runtime/once_signal.h"
 #include "opyard/runtime/stream.h"
 #include "opyard/runtime/tensor_store.h"
 #include "opyard/runtime/token.h"
@@ -60,20 +59,22 @@ class Session : public std::enable_shared_from_this<Session> {
   Generator& generator() { return *generator_; }
   // Carries out a frame of one of this session's streams. Never throws for what the frame says.  [task]
   Outcome execute(Stream& stream, const Frame& frame);
-  // New, zeroed storage for an upload, charged to this session.  [task]
+  // New memory for an upload of `bytes` bytes, charged to this session. INVALID_ARGUMENT when sizes and
+  // dtype do not make as many; RESOURCE_EXHAUSTED by quota.  [task]
   Tensor new_tensor(const std::vector<int64_t>& sizes, std::string_view dtype,
-                    std::string_view device);
+                    std::string_view device, uint64_t bytes);
+  // Binds an upload all of whose bytes are there.  [task]
+  void bind_upload(Id id, Tensor tensor);
 
-  // `closed` is called once, when the session ends, on the thread that ends it (or at once if it has ended).
-  uint64_t watch(std::function<void()> closed);
-  void unwatch(uint64_t watcher);
+  // Fired when the session ends.
+  OnceSignal& ended() { return ended_; }
   bool closed() const { return closed_.load(std::memory_order_acquire); }
 
  private:
   friend class Sessions;
   friend class SessionUse;
-  // Refuses all further work, tells the watchers, frees the values behind what is running. `done` gets what
-  // was freed.
+  // Refuses all further work, fires ended(), frees the values behind what is running. `done` gets what was
+  // freed.
   void close(std::function<void(Freed)> done);
   bool expired(Clock::time_point now) const;
 
@@ -91,10 +92,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<Clock::rep> last_used_;
   std::atomic<int> open_streams_{0};
   std::atomic<uint32_t> next_stream_{1};
-
-  std::mutex mutex_;
-  std::map<uint64_t, std::function<void()>> watchers_;  // guarded by mutex_
-  uint64_t next_watcher_ = 1;                           // guarded by mutex_
+  OnceSignal ended_;
 };
 
 // Keeps a session from expiring while a call or stream uses it.

@@ -27,6 +27,7 @@ void TensorStore::bind(Id id, IValue value) {
 }
 
 void TensorStore::poison(Id id, std::shared_ptr<const Cause> cause) {
+  if (slots_.size() >= max_handles_) return;
   slots_.insert_or_assign(id, Slot{IValue(), std::move(cause)});
 }
 

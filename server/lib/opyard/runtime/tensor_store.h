@@ -18,6 +18,7 @@ class TensorStore {
 
   // Binds an id that is new: IdGate has seen to that.
   void bind(Id id, IValue value);
+  // Notes why there is no value; does nothing when the store is full, so that failing calls cannot fill memory.
   void poison(Id id, std::shared_ptr<const Cause> cause);
 
   // CallError NOT_FOUND for an id that is not alive in this session, FAILED_PRECONDITION with the first cause for a

@@ -1,0 +1,229 @@
+#include "opyard/dispatch/dispatcher.h"
+
+#include <algorithm>
+#include <array>
+
+#include "opyard/base/check.h"
+#include "opyard/base/no_destructor.h"
+#include "opyard/dispatch/registry.h"
+
+namespace opyard {
+namespace {
+
+// Longest names that are compared by edit distance; longer ones are nobody's typing slip.
+constexpr size_t kMaxNameLength = 128;
+
+size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<size_t> row(b.size() + 1);
+  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+// static handles read global_root without asking whether it is there.
+[[maybe_unused]] const Dispatcher& booted = Dispatcher::global();
+
+}  // namespace
+
+struct Registration::Changes {
+  std::weak_ptr<Registry> registry;
+  std::vector<Change> list;
+
+  static void destroy(Changes* changes) {
+    if (const auto registry = changes->registry.lock()) registry->remove(changes->list);
+    delete changes;
+  }
+};
+
+Registration& Registration::operator=(Registration&& other) noexcept {
+  reset();
+  changes_ = std::move(other.changes_);
+  return *this;
+}
+void Registration::reset() noexcept { changes_.reset(); }
+
+const FunctionSchema& OperatorHandle::schema() const {
+  const FunctionSchema* schema = entry_->schema();
+  OPYARD_CHECK(schema != nullptr, kFailedPrecondition, "the operator '", name(),
+               "' has kernels but no definition; did you forget to def() it?");
+  return *schema;
+}
+
+Dispatcher& Dispatcher::global() {
+  static NoDestructor<Dispatcher> dispatcher;
+  [[maybe_unused]] static const bool made_global = [] {
+    dispatcher->registry_->make_global();
+    return true;
+  }();
+  return *dispatcher;
+}
+
+Dispatcher::Dispatcher(bool built_in_fallbacks)
+    : registry_(std::make_shared<Registry>(*this, built_in_fallbacks)) {}
+Dispatcher::~Dispatcher() = default;
+
+Registration Dispatcher::register_blocks(ArrayRef<opyard_block> blocks, const Origin& origin) {
+  auto* changes = new Registration::Changes{registry_, {}};
+  Registration registration;
+  registration.changes_ = {changes, &Registration::Changes::destroy};
+  changes->list = registry_->add(blocks, origin);
+  return registration;
+}
+
+Registration Dispatcher::register_libraries(const std::vector<Library>& libraries,
+                                            const Origin& origin) {
+  std::vector<opyard_block> blocks;
+  for (const Library& library : libraries) blocks.push_back(library.block());
+  return register_blocks(blocks, origin);
+}
+
+Registration Dispatcher::register_block(BlockKind kind, std::string_view name_space,
+                                        std::string_view key,
+                                        const std::function<void(Library&)>& fill,
+                                        const char* file, unsigned line) {
+  Library library(kind, name_space, key, file, line);
+  fill(library);
+  return register_blocks(library.block());
+}
+
+void Dispatcher::declare_structured(std::string_view internal_op,
+                                    ArrayRef<StructuredForm> forms) {
+  registry_->declare_structured(internal_op, forms);
+}
+
+void Dispatcher::bind_handles(ArrayRef<const OpHandleBase*> handles) {
+  OPYARD_CHECK(this == &global(), kFailedPrecondition,
+               "static handles belong to the global dispatcher");
+  registry_->bind(handles);
+}
+
+const OperatorTable* Dispatcher::table_of(const OperatorEntry& entry) const noexcept {
+  const Root* root = thread_state.root;
+  const std::atomic<const Root*>& source = registry_->root();
+  if (&source != &global_root || entry.index() >= root->size) root = source.load();
+  return root->tables[entry.index()];
+}
+
+std::optional<OperatorHandle> Dispatcher::find(std::string_view name) const {
+  const PinnedRoot pin;
+  const NameIndex::Item* item = registry_->root().load()->names->find(name);
+  if (!item || !item->defined) return std::nullopt;
+  return OperatorHandle(item->entry);
+}
+
+std::optional<OperatorHandle> Dispatcher::find_op(std::string_view name) const {
+  const PinnedRoot pin;
+  const NameIndex::Item* item = registry_->root().load()->names->find(name);
+  return item ? std::optional(OperatorHandle(item->entry)) : std::nullopt;
+}
+
+OperatorHandle Dispatcher::get(std::string_view name) const {
+  if (const auto found = find(name)) return *found;
+  if (const auto found = find_op(name)) {
+    found->schema();
+    raise(Code::kNotFound, str_cat("the operator '", name, "' is no longer defined"));
+  }
+  std::string hint;
+  for (const std::string& near : nearest(name)) hint += (hint.empty() ? "" : ", ") + near;
+  raise(Code::kNotFound,
+        str_cat("there is no operator '", name.substr(0, 200), "'",
+                hint.empty() ? std::string() : str_cat("; the nearest names are ", hint)));
+}
+
+std::vector<std::string> Dispatcher::list(std::string_view prefix) const {
+  const PinnedRoot pin;
+  std::vector<std::string> names;
+  for (const auto& [name, item] : registry_->root().load()->names->items()) {
+    if (item.defined && name.substr(0, prefix.size()) == prefix) names.emplace_back(name);
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::vector<std::string> Dispatcher::nearest(std::string_view name, size_t count) const {
+  if (name.size() > kMaxNameLength) return {};
+  std::vector<std::pair<size_t, std::string>> ranked;
+  for (std::string& candidate : list()) {
+    if (candidate.size() > kMaxNameLength) continue;
+    size_t distance = edit_distance(name, candidate);
+    const std::string_view base = std::string_view(candidate).substr(0, candidate.find('.'));
+    if (base == name) distance = 1;  // an overload was left out
+    if (distance <= 2 + name.size() / 4) ranked.emplace_back(distance, std::move(candidate));
+  }
+  std::sort(ranked.begin(), ranked.end());
+  std::vector<std::string> names;
+  for (size_t i = 0; i < ranked.size() && i < count; ++i) names.push_back(ranked[i].second);
+  return names;
+}
+
+void Dispatcher::check_signature(OperatorHandle op, const SignatureInfo& signature) const {
+  registry_->check_signature(op.entry(), signature);
+}
+
+void Dispatcher::call_boxed(OperatorHandle op, const IValue* in, uint32_t n_in, IValue* out,
+                            uint32_t n_out) const {
+  const PinnedRoot pin;
+  const OperatorTable* table = table_of(op.entry());
+  pin.note(table);
+  const KeySet arguments = boxed_keys(op.entry().key_positions(), in, n_in);
+  const KeySet keys = table->masked((arguments | included_keys()) - excluded_keys());
+  const Kernel& kernel = *table->slot(keys).kernel;
+  kernel.boxed(kernel, Keys{keys, table}, in, n_in, out, n_out);
+}
+
+namespace {
+
+// Runs `call(in, n_in, out, n_out)` on the top of a stack and puts the results in their place.
+template <typename Call>
+void on_stack(const FunctionSchema& schema, Stack& stack, Call call) {
+  const size_t n_in = schema.arguments.size();
+  OPYARD_CHECK(stack.size() >= n_in, kInvalidArgument, "the operator '", schema.full_name(),
+               "' takes ", n_in, " arguments, got ", stack.size());
+  std::array<IValue, 8> few;
+  std::vector<IValue> many;
+  const size_t n_out = schema.returns.size();
+  if (n_out > few.size()) many.resize(n_out);
+  IValue* out = many.empty() ? few.data() : many.data();
+  call(stack.data() + (stack.size() - n_in), static_cast<uint32_t>(n_in), out,
+       static_cast<uint32_t>(n_out));
+  stack.resize(stack.size() - n_in);
+  for (size_t i = 0; i < n_out; ++i) stack.push_back(std::move(out[i]));
+}
+
+}  // namespace
+
+void Dispatcher::call_boxed(OperatorHandle op, Stack& stack) const {
+  on_stack(op.schema(), stack, [&](const IValue* in, uint32_t n_in, IValue* out, uint32_t n_out) {
+    call_boxed(op, in, n_in, out, n_out);
+  });
+}
+
+void Dispatcher::redispatch_boxed(OperatorHandle op, KeySet keys, Stack& stack) const {
+  on_stack(op.schema(), stack, [&](const IValue* in, uint32_t n_in, IValue* out, uint32_t n_out) {
+    const PinnedRoot pin;
+    const OperatorTable* table = table_of(op.entry());
+    const Kernel& kernel = *table->slot(keys).kernel;
+    kernel.boxed(kernel, Keys{keys, table}, in, n_in, out, n_out);
+  });
+}
+
+uint64_t Dispatcher::generation() const {
+  const PinnedRoot pin;
+  return registry_->root().load()->generation;
+}
+std::string Dispatcher::dump_state(std::string_view name) const {
+  return registry_->dump_state(name);
+}
+std::string Dispatcher::dump_computed_table(OperatorHandle op) const {
+  return registry_->dump_computed_table(op.entry());
+}
+void Dispatcher::check_invariants() const { registry_->check_invariants(); }
+
+}  // namespace opyard

@@ -1,0 +1,139 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "opyard/core/stack.h"
+#include "opyard/dispatch/explain.h"
+#include "opyard/dispatch/handle.h"
+#include "opyard/dispatch/library.h"
+#include "opyard/dispatch/operator_entry.h"
+
+namespace opyard {
+
+class Registry;
+
+// Where registrations come from; shown by explain.
+struct Origin {
+  std::string plugin = "opyard";
+  uint64_t generation = 0;
+};
+
+// Undoes what it stands for when it dies, in one publication. May outlive the dispatcher. Any
+// thread; never waits for calls.
+class Registration {
+ public:
+  Registration() noexcept = default;
+  ~Registration() { reset(); }
+  Registration(Registration&&) noexcept = default;
+  Registration& operator=(Registration&& other) noexcept;
+  void reset() noexcept;
+  explicit operator bool() const noexcept { return changes_ != nullptr; }
+
+ private:
+  friend class Dispatcher;
+  struct Changes;
+  std::unique_ptr<Changes, void (*)(Changes*)> changes_{nullptr, nullptr};
+};
+
+// A public form of a structured operator: its wrapper stands at every key at which the internal
+// operator has a kernel.
+struct StructuredForm {
+  const char* public_op;      // "aten::add_.Tensor"
+  const void* wrapper;        // R(*)(Keys, A…)
+  SignatureInfo signature;
+};
+
+// The operators of a process (or of a test): who is called for which keys. Registration and calls
+// may race; every method may be called from any thread. A call that is under way goes on with the
+// tables it started with.
+class Dispatcher {
+ public:
+  static Dispatcher& global();
+
+  // Without the built-in fallbacks every key without a kernel is missing.
+  explicit Dispatcher(bool built_in_fallbacks = true);
+  ~Dispatcher();
+  Dispatcher(const Dispatcher&) = delete;
+  Dispatcher& operator=(const Dispatcher&) = delete;
+
+  // Takes whole blocks in one publication: all of them, or nothing and an error that says which
+  // block at which place was refused and why.
+  Registration register_blocks(ArrayRef<opyard_block> blocks, const Origin& origin = {});
+  Registration register_libraries(const std::vector<Library>& libraries,
+                                  const Origin& origin = {});
+  // For one block written in place: `fill` gets an empty Library.
+  Registration register_block(BlockKind kind, std::string_view name_space, std::string_view key,
+                              const std::function<void(Library&)>& fill,
+                              const char* file = __builtin_FILE(),
+                              unsigned line = __builtin_LINE());
+
+  // Ties public operators to an internal one; all must be defined. Before its kernels arrive.
+  void declare_structured(std::string_view internal_op, ArrayRef<StructuredForm> forms);
+  // Fixes the C++ signatures of operators and gives static handles their place, in one publication.
+  // Global dispatcher only.
+  void bind_handles(ArrayRef<const OpHandleBase*> handles);
+
+  // By full name, "aten::add.Tensor". find: defined operators; find_op: also those with kernels
+  // only; get: raises NOT_FOUND naming the nearest.
+  std::optional<OperatorHandle> find(std::string_view name) const;
+  std::optional<OperatorHandle> find_op(std::string_view name) const;
+  OperatorHandle get(std::string_view name) const;
+  // Names of defined operators with this beginning, sorted.
+  std::vector<std::string> list(std::string_view prefix = {}) const;
+  std::vector<std::string> nearest(std::string_view name, size_t count = 3) const;
+
+  // Replaces the operator's arguments on the top of the stack by its results. The values must fit
+  // the schema in number; types are checked as kernels read them.
+  void call_boxed(OperatorHandle op, Stack& stack) const;
+  void redispatch_boxed(OperatorHandle op, KeySet keys, Stack& stack) const;
+  void call_boxed(OperatorHandle op, const IValue* in, uint32_t n_in, IValue* out,
+                  uint32_t n_out) const;
+
+  // A typed call by name, for tests and dynamic code. Raises FAILED_PRECONDITION ("mismatch") when
+  // the operator has another C++ signature.
+  template <typename R, typename... A>
+  R call(OperatorHandle op, A... arguments) const {
+    check_signature(op, SignatureOf<R(A...)>::info());
+    const PinnedRoot pin;
+    const OperatorTable* table = table_of(op.entry());
+    const KeySet keys = ((keys_of(arguments) | ... | included_keys())) - excluded_keys();
+    return invoke<R, A...>(Keys{table->masked(keys), table}, std::forward<A>(arguments)...);
+  }
+  template <typename R, typename... A>
+  R redispatch(OperatorHandle op, KeySet keys, A... arguments) const {
+    check_signature(op, SignatureOf<R(A...)>::info());
+    const PinnedRoot pin;
+    return invoke<R, A...>(Keys{keys, table_of(op.entry())}, std::forward<A>(arguments)...);
+  }
+
+  // Which kernel a call with these argument keys would reach, and why.
+  Explanation explain(OperatorHandle op, KeySet argument_keys) const;
+  Explanation explain(OperatorHandle op, const IValue* in, uint32_t n_in) const;
+
+  // The stored table, a row per slot, Undefined first.
+  std::vector<TableRow> table(OperatorHandle op) const;
+  // Registrations in the reference's line format; empty for an unknown operator.
+  std::string dump_state(std::string_view name) const;
+  std::string dump_computed_table(OperatorHandle op) const;
+  // Raises INTERNAL when a stored table differs from the resolved one.
+  void check_invariants() const;
+
+  // Waits until what was unregistered before has been freed; refused within a call.
+  void synchronize() const { epoch::synchronize(); }
+  // Number of publications so far.
+  uint64_t generation() const;
+
+ private:
+  friend class Registration;
+  const OperatorTable* table_of(const OperatorEntry& entry) const noexcept;
+  void check_signature(OperatorHandle op, const SignatureInfo& signature) const;
+
+  std::shared_ptr<Registry> registry_;
+};
+
+}  // namespace opyard

@@ -1,0 +1,166 @@
+#include "opyard/dispatch/explain.h"
+
+#include "opyard/base/check.h"
+#include "opyard/dispatch/registry.h"
+
+namespace opyard {
+namespace {
+
+// More hops than any chain of fallbacks and wrappers has.
+constexpr int kMaxHops = 8;
+
+std::string_view kind_text(KernelKind kind) {
+  switch (kind) {
+    case KernelKind::kMissing:
+      return "no kernel";
+    case KernelKind::kAmbiguous:
+      return "ambiguous";
+    case KernelKind::kGone:
+      return "no longer registered";
+    default:
+      return "";
+  }
+}
+
+Hop hop_at(const OperatorTable& table, KeySet keys) {
+  const int slot = keys.slot();
+  const Kernel& kernel = *table.slots[slot].kernel;
+  const std::string_view kind = kind_text(kernel.kind);
+  return {table.op->name(),
+          key_of_slot(slot),
+          kind.empty() ? kernel.debug : std::string(kind),
+          std::string(to_string(table.reasons[slot])),
+          kernel.plugin,
+          kernel.generation};
+}
+
+}  // namespace
+
+Explanation Dispatcher::explain(OperatorHandle op, KeySet argument_keys) const {
+  const PinnedRoot pin;
+  const OperatorTable* table = table_of(op.entry());
+  Explanation result;
+  result.op = op.name();
+  if (op.entry().schema()) result.schema = to_string(*op.entry().schema());
+  result.arguments = argument_keys;
+  result.included = included_keys();
+  result.excluded = excluded_keys();
+  const KeySet after_thread = (argument_keys | result.included) - result.excluded;
+  result.keys = table->masked(after_thread);
+  result.fallthrough = KeySet(after_thread.bits() & ~result.keys.bits());
+  result.chosen = key_of_slot(result.keys.slot());
+  KeySet keys = result.keys;
+  for (int i = 0; i < kMaxHops; ++i) {
+    result.trail.push_back(hop_at(*table, keys));
+    const Kernel& kernel = *table->slot(keys).kernel;
+    result.fails = kernel.kind == KernelKind::kMissing || kernel.kind == KernelKind::kAmbiguous ||
+                   kernel.kind == KernelKind::kGone || kernel.boxed == &raise_meta;
+    const OperatorEntry* internal = registry_->kernel_op(*table->op);
+    if (kernel.kind == KernelKind::kPassDown) {
+      keys = keys - kAutogradKeys;
+    } else if (internal && kernel.kind == KernelKind::kOrdinary &&
+               keys.highest_priority() != DispatchKey::Meta) {
+      table = table_of(*internal);
+    } else {
+      break;
+    }
+  }
+  return result;
+}
+
+Explanation Dispatcher::explain(OperatorHandle op, const IValue* in, uint32_t n_in) const {
+  return explain(op, boxed_keys(op.entry().key_positions(), in, n_in));
+}
+
+std::string to_string(const Explanation& explanation) {
+  std::string text = str_cat(explanation.op, "\n  schema       ", explanation.schema,
+                             "\n  arguments    ", to_string(explanation.arguments),
+                             "\n  included     ", to_string(explanation.included),
+                             "\n  excluded     ", to_string(explanation.excluded),
+                             "\n  fallthrough  ", to_string(explanation.fallthrough),
+                             "\n  keys         ", to_string(explanation.keys), "\n  chosen       ",
+                             to_string(explanation.chosen), "\n");
+  int number = 1;
+  for (const Hop& hop : explanation.trail) {
+    text += str_cat("  ", number++, ". ", hop.op, " at ", to_string(hop.key), " [", hop.reason,
+                    "] ", hop.kernel, " (", hop.plugin,
+                    hop.generation ? str_cat(", generation ", hop.generation) : std::string(),
+                    ")\n");
+  }
+  if (explanation.fails) text += "  the call raises an error\n";
+  return text;
+}
+
+std::vector<TableRow> Dispatcher::table(OperatorHandle op) const {
+  const PinnedRoot pin;
+  const OperatorTable* table = table_of(op.entry());
+  std::vector<TableRow> rows;
+  for (int i = 0; i < kNumSlots; ++i) {
+    const Kernel& kernel = *table->slots[i].kernel;
+    rows.push_back({key_of_slot(i), kernel.kind, kernel.is_fallback, kernel.built_in, kernel.debug,
+                    std::string(to_string(table->reasons[i])), kernel.plugin});
+  }
+  return rows;
+}
+
+std::string Registry::dump_state(std::string_view name) {
+  MutexLock lock(mutex_);
+  const auto found = current_.find(std::string(name));
+  if (found == current_.end()) return {};
+  const OperatorEntry& entry = *found->second;
+  if (entry.definitions_ == 0 && entry.registrations_.empty()) return {};
+  std::string text = str_cat("name: ", entry.name(), "\n");
+  if (entry.definitions_ > 0) {
+    text += str_cat("schema: ", to_string(*entry.schema()), "\ndebug: ", entry.definition_place_,
+                    "\nalias analysis kind: FROM_SCHEMA\n");
+  } else {
+    text += "schema: (none)\n";
+  }
+  for (const auto& [key, kernels] : entry.registrations_) {
+    const char* inactive = "";
+    for (const KernelPtr& kernel : kernels) {
+      text += str_cat(to_string(key), is_alias_key(key) ? "[alias]" : "", inactive, ": ",
+                      kernel->debug, " :: ", kernel->schema.empty() ? "(none)" : kernel->schema,
+                      " [", kernel->kind == KernelKind::kFallthrough ? " fallthrough" : "",
+                      kernel->boxed ? " boxed" : "", kernel->typed ? " unboxed" : "", " ]\n");
+      inactive = " (inactive)";
+    }
+  }
+  return text;
+}
+
+std::string Registry::dump_computed_table(const OperatorEntry& entry) {
+  MutexLock lock(mutex_);
+  std::string text;
+  for (int i = 0; i < kNumSlots; ++i) {
+    const Resolution resolution = resolve(entry.registrations_, fallbacks_, key_of_slot(i));
+    if (resolution.reason == Reason::kMissing) continue;
+    const std::string debug = resolution.kernel ? resolution.kernel->debug : "ambiguous";
+    const bool falls = resolution.kernel && resolution.kernel->kind == KernelKind::kFallthrough;
+    text += str_cat(to_string(key_of_slot(i)), ": ", falls ? "fallthrough " : "", debug, " [",
+                    to_string(resolution.reason), "]\n");
+  }
+  return text;
+}
+
+void Registry::check_invariants() {
+  MutexLock lock(mutex_);
+  const Root* root = root_->load();
+  for (const auto& entry : entries_) {
+    const OperatorTable& stored = *root->tables[entry->index()];
+    OPYARD_CHECK(!entry->schema() || entry->schema()->full_name() == entry->name(), kInternal,
+                 "'", entry->name(), "' has the schema of another name");
+    if (entry->definitions_ == 0 && entry->registrations_.empty()) continue;
+    for (int i = 0; i < kNumSlots; ++i) {
+      const Resolution wanted = resolve(entry->registrations_, fallbacks_, key_of_slot(i));
+      const bool equal = stored.reasons[i] == wanted.reason &&
+                         (!wanted.kernel || stored.slots[i].kernel == wanted.kernel ||
+                          (i == 0 && wanted.kernel->kind == KernelKind::kFallthrough));
+      OPYARD_CHECK(equal, kInternal, "the stored table of '", entry->name(), "' differs at ",
+                   to_string(key_of_slot(i)), ": stored '", to_string(stored.reasons[i]),
+                   "', resolved '", to_string(wanted.reason), "'");
+    }
+  }
+}
+
+}  // namespace opyard

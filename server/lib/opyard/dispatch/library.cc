@@ -1,0 +1,114 @@
+#include "opyard/dispatch/library.h"
+
+#include <utility>
+
+#include "opyard/dispatch/registry.h"
+
+namespace opyard {
+namespace {
+
+opyard_str as_str(std::string_view text) {
+  return {text.data(), static_cast<uint32_t>(text.size()), 0};
+}
+
+}  // namespace
+
+struct Library::State {
+  std::deque<std::string> texts;  // deque: addresses stay
+  std::deque<SignatureInfo> signatures;
+  std::vector<opyard_registration> registrations;
+  opyard_block block{};
+
+  opyard_str keep(std::string_view text) { return as_str(texts.emplace_back(text)); }
+};
+
+Library::Library(BlockKind kind, std::string_view name_space, std::string_view key,
+                 const char* file, unsigned line)
+    : state_(new State) {
+  opyard_block& block = state_->block;
+  block.struct_size = sizeof(opyard_block);
+  block.kind = static_cast<uint32_t>(kind);
+  block.file = state_->keep(file);
+  block.line = line;
+  block.name_space = state_->keep(name_space);
+  block.key = state_->keep(key);
+}
+Library::~Library() { delete state_; }
+Library::Library(Library&& other) noexcept : state_(std::exchange(other.state_, nullptr)) {}
+
+const opyard_block& Library::block() const {
+  state_->block.registrations = state_->registrations.data();
+  state_->block.count = state_->registrations.size();
+  return state_->block;
+}
+
+Library::KernelRecord Library::record_of(PassDown) {
+  return {.boxed = &pass_down_boxed, .flags = OPYARD_CXX_KERNEL | OPYARD_PASS_DOWN};
+}
+
+Library& Library::def(std::string_view schema, const char* file, unsigned line) {
+  opyard_registration& added = state_->registrations.emplace_back();
+  added.struct_size = sizeof(opyard_registration);
+  added.kind = OPYARD_REGISTER_DEF;
+  added.file = state_->keep(file);
+  added.line = line;
+  added.text = state_->keep(schema);
+  return *this;
+}
+
+void Library::add_def_with(std::string_view text, const KernelRecord& kernel, const char* file,
+                           unsigned line) {
+  def(text, file, line);
+  const bool name_only = text.find('(') == std::string_view::npos;
+  if (name_only) {
+    opyard_registration& added = state_->registrations.back();
+    added.flags |= OPYARD_SCHEMA_INFERRED;
+    if (kernel.signature.schema) {
+      added.schema = state_->keep(to_string(kernel.signature.schema()));
+    }
+  }
+  add_impl(text.substr(0, text.find('(')), {}, kernel, file, line);
+}
+
+void Library::add_impl(std::string_view op, std::string_view key, const KernelRecord& kernel,
+                       const char* file, unsigned line, uint32_t flags) {
+  opyard_registration& added = state_->registrations.emplace_back();
+  added.struct_size = sizeof(opyard_registration);
+  added.kind = OPYARD_REGISTER_IMPL;
+  added.flags = kernel.flags | flags;
+  added.file = state_->keep(file);
+  added.line = line;
+  added.text = state_->keep(op);
+  added.key = state_->keep(key);
+  added.typed = kernel.typed;
+  added.cxx_boxed = reinterpret_cast<const void*>(kernel.boxed);
+  added.self = kernel.self;
+  if (kernel.signature.schema) {
+    added.signature = &state_->signatures.emplace_back(kernel.signature);
+    added.schema = state_->keep(to_string(kernel.signature.schema()));
+  }
+}
+
+void Library::add_fallback(const KernelRecord& kernel, const char* file, unsigned line) {
+  add_impl("", {}, kernel, file, line);
+  state_->registrations.back().kind = OPYARD_REGISTER_FALLBACK;
+}
+
+Library& Library::label(std::string_view label) {
+  if (!state_->registrations.empty()) state_->registrations.back().debug = state_->keep(label);
+  return *this;
+}
+
+std::vector<Library> run_blocks(LibraryRange range) {
+  std::vector<Library> libraries;
+  for (const LibraryRecord* record = range.begin; record != range.end; ++record) {
+    if (!record->fill) continue;
+    Library& library = libraries.emplace_back(static_cast<BlockKind>(record->kind),
+                                              record->name_space, record->key, record->file,
+                                              record->line);
+    record->fill(library);
+  }
+  return libraries;
+}
+
+}  // namespace opyard

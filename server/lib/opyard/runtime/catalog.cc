@@ -1,0 +1,157 @@
+#include "opyard/runtime/catalog.h"
+
+#include <algorithm>
+#include <mutex>
+
+#include "opyard/base/check.h"
+#include "opyard/core/local_keys.h"
+#include "opyard/dispatch/dispatcher.h"
+#include "opyard/runtime/arguments.h"
+#include "opyard/runtime/session.h"
+
+namespace opyard::runtime {
+namespace {
+
+OperatorHandle operator_named(std::string_view name) {
+  const std::optional<OperatorHandle> op = Dispatcher::global().find(name);
+  if (!op) raise_unknown_operator(name);
+  return *op;
+}
+
+// Names that follow a bare name by its overloads.
+std::vector<std::string> overloads_of(std::string_view bare) {
+  return Dispatcher::global().list(str_cat(bare, "."));
+}
+
+KeySet parse_keys(const std::vector<std::string>& names) {
+  KeySet keys;
+  for (const std::string& name : names) {
+    const DispatchKey key = parse_dispatch_key(name);
+    OPYARD_CHECK(!is_alias_key(key), kInvalidArgument, "'", name,
+                 "' is an alias for several keys and never in a call's key set; name one of them");
+    keys = keys | KeySet(key);
+  }
+  return keys;
+}
+
+// The keys that a plain call would have: those of one cpu tensor, where the operator takes tensors at all.
+KeySet usual_keys(const FunctionSchema& schema) {
+  for (const Argument& argument : schema.arguments) {
+    if (argument.type.is_tensor_like()) {
+      return make_tensor({0}, ScalarType::kFloat32).key_set();
+    }
+  }
+  return {};
+}
+
+Trail to_trail(const Explanation& explanation) {
+  Trail trail;
+  trail.text = to_string(explanation);
+  for (const Hop& hop : explanation.trail) {
+    trail.steps.push_back({to_string(hop.key), hop.kernel, hop.reason, hop.plugin});
+  }
+  if (!explanation.fails) trail.chosen = to_string(explanation.chosen);
+  return trail;
+}
+
+}  // namespace
+
+OpPage list_operators(std::string_view prefix, uint32_t page_size, std::string_view after) {
+  const Dispatcher& dispatcher = Dispatcher::global();
+  const std::vector<std::string> names = dispatcher.list(prefix);
+  const size_t size = page_size == 0 ? kMaxOpsPerPage : std::min(page_size, kMaxOpsPerPage);
+  OPYARD_CHECK(after.empty() || after.starts_with(prefix), kInvalidArgument,
+               "the page token does not belong to this prefix");
+  OpPage page;
+  page.total = static_cast<uint32_t>(names.size());
+  auto at = after.empty() ? names.begin() : std::upper_bound(names.begin(), names.end(), after);
+  for (; at != names.end() && page.schemas.size() < size; ++at) {
+    // An operator may have gone since the names were listed.
+    if (const auto op = dispatcher.find(*at)) page.schemas.push_back(op->schema());
+  }
+  if (at != names.end()) page.next = *(at - 1);
+  return page;
+}
+
+std::vector<FunctionSchema> schemas_of(std::string_view name) {
+  const Dispatcher& dispatcher = Dispatcher::global();
+  std::vector<FunctionSchema> schemas;
+  if (const auto op = dispatcher.find(name)) schemas.push_back(op->schema());
+  if (name.find('.') == std::string_view::npos) {
+    for (const std::string& overload : overloads_of(name)) {
+      if (const auto op = dispatcher.find(overload)) schemas.push_back(op->schema());
+    }
+  }
+  if (schemas.empty()) raise_unknown_operator(name);
+  return schemas;
+}
+
+void raise_unknown_operator(std::string_view name) {
+  const std::string_view shown = name.substr(0, 128);
+  std::vector<std::string> near;
+  const bool bare = name.find('.') == std::string_view::npos;
+  if (bare) near = overloads_of(name);
+  const bool overloaded = !near.empty();
+  if (!overloaded) near = Dispatcher::global().nearest(shown);
+  std::string list;
+  for (size_t i = 0; i < near.size() && i < 8; ++i) list += (i == 0 ? "" : ", ") + near[i];
+  const std::string hint = near.empty()   ? std::string("; ListOps shows all there are")
+                           : overloaded   ? str_cat("; it has overloads, name one of: ", list)
+                                          : str_cat("; the nearest are: ", list);
+  throw CallError(Code::kNotFound, str_cat("there is no operator '", shown, "'", hint),
+                  "UNKNOWN_OP");
+}
+
+Trail explain_call(const OpCall& call, const std::vector<std::string>& keys,
+                   const std::vector<std::string>& include, const std::vector<std::string>& exclude,
+                   Session* session) {
+  const OperatorHandle op = operator_named(call.op);
+  const IncludeKeysGuard included(parse_keys(include));
+  const ExcludeKeysGuard excluded(parse_keys(exclude));
+  const Dispatcher& dispatcher = Dispatcher::global();
+  if (!call.args.empty() || !call.kwargs.empty()) {
+    OPYARD_CHECK(keys.empty(), kInvalidArgument,
+                 "give either keys or arguments to explain, not both");
+    const TensorStore nothing(0);
+    const Stack stack =
+        bind_operands(op.schema(), call, session == nullptr ? nothing : session->store());
+    return to_trail(dispatcher.explain(op, stack.data(), static_cast<uint32_t>(stack.size())));
+  }
+  return to_trail(dispatcher.explain(op, keys.empty() ? usual_keys(op.schema()) : parse_keys(keys)));
+}
+
+Trail dump_table(std::string_view name, bool registrations) {
+  const OperatorHandle op = operator_named(name);
+  const Dispatcher& dispatcher = Dispatcher::global();
+  Trail trail;
+  trail.text = registrations ? dispatcher.dump_state(name) : dispatcher.dump_computed_table(op);
+  for (const TableRow& row : dispatcher.table(op)) {
+    if (registrations && row.reason != "kernel") continue;
+    trail.steps.push_back({to_string(row.key), row.kernel, row.reason, row.plugin});
+  }
+  return trail;
+}
+
+std::vector<std::string> devices_with_kernels() {
+  static std::mutex mutex;
+  static std::vector<std::string> known;
+  static uint64_t generation = ~uint64_t{0};
+  const std::lock_guard lock(mutex);
+  const Dispatcher& dispatcher = Dispatcher::global();
+  if (generation == dispatcher.generation()) return known;
+  generation = dispatcher.generation();
+  known.clear();
+  for (const std::string& name : dispatcher.list()) {
+    const auto op = dispatcher.find(name);
+    if (!op) continue;
+    for (const TableRow& row : dispatcher.table(*op)) {
+      const bool own = row.reason == "kernel" && functionality_of(row.key) == DispatchKey::Dense;
+      if (!own || backend_of(row.key) == Backend::kMeta) continue;
+      const std::string device = to_string(Device(backend_of(row.key)));
+      if (std::find(known.begin(), known.end(), device) == known.end()) known.push_back(device);
+    }
+  }
+  return known;
+}
+
+}  // namespace opyard::runtime
