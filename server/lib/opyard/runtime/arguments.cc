@@ -94,7 +94,8 @@ IValue fit_single(const Argument& parameter, IValue value) {
   return parse_text(parameter, value);
 }
 
-// A list in the contiguous form that its type has: kernels read int[], float[], bool[] and Tensor[] in place.
+// A list in the contiguous form that its type has: kernels read int[], float[], bool[] and Tensor[]
+// in place.
 IValue pack(const Argument& parameter, std::vector<IValue> items) {
   const SchemaType& type = parameter.type;
   if (type.element_optional) return IValue::list(items);
@@ -162,9 +163,12 @@ IValue tensors_of(const Argument& parameter, const std::vector<Id>& ids, const T
 IValue operand_value(const Argument& parameter, const Operand& operand, const TensorStore& store) {
   try {
     switch (operand.kind) {
-      case Operand::Kind::kId: return store.at(operand.id);
-      case Operand::Kind::kIds: return tensors_of(parameter, operand.ids, store);
-      case Operand::Kind::kValue: break;
+      case Operand::Kind::kId:
+        return store.at(operand.id);
+      case Operand::Kind::kIds:
+        return tensors_of(parameter, operand.ids, store);
+      case Operand::Kind::kValue:
+        break;
     }
     return operand.value;
   } catch (CallError& error) {
@@ -216,8 +220,8 @@ Stack bind_operands(const FunctionSchema& schema, const OpCall& call, const Tens
   const auto take = [&](size_t at, const Operand& operand) {
     const Argument& parameter = schema.arguments[at];
     if (given[at]) {
-      refuse(parameter.name, str_cat("the argument '", parameter.name, "' is given twice; ",
-                                     signature(schema)));
+      refuse(parameter.name,
+             str_cat("the argument '", parameter.name, "' is given twice; ", signature(schema)));
     }
     given[at] = true;
     stack[at] = fit_value(parameter, operand_value(parameter, operand, store));

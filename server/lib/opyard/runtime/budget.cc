@@ -22,9 +22,9 @@ void SessionBudget::charge(size_t bytes) {
                " are in use); release tensors first");
   if (yard_->try_charge(bytes)) return;
   own_.pay_back(bytes);
-  raise(Code::kResourceExhausted,
-        str_cat("the daemon's ceiling of ", yard_->limit(), " bytes for all sessions has no room for ",
-                bytes, " more; release tensors or try again later"));
+  raise(Code::kResourceExhausted, str_cat("the daemon's ceiling of ", yard_->limit(),
+                                          " bytes for all sessions has no room for ", bytes,
+                                          " more; release tensors or try again later"));
 }
 
 void SessionBudget::pay_back(size_t bytes) noexcept {

@@ -23,11 +23,13 @@ class Ledger {
   std::atomic<uint64_t> used_{0};
 };
 
-// One session's share: charged before storage is made, paid back when it is freed, which may be after the session
-// is gone. Refuses with RESOURCE_EXHAUSTED, naming the quota that is full. Any thread.
+// One session's share: charged before storage is made, paid back when it is freed, which may be
+// after the session is gone. Refuses with RESOURCE_EXHAUSTED, naming the quota that is full. Any
+// thread.
 class SessionBudget final : public AllocationBudget {
  public:
-  SessionBudget(std::shared_ptr<Ledger> yard, uint64_t limit) : yard_(std::move(yard)), own_(limit) {}
+  SessionBudget(std::shared_ptr<Ledger> yard, uint64_t limit)
+      : yard_(std::move(yard)), own_(limit) {}
 
   void charge(size_t bytes) override;
   void pay_back(size_t bytes) noexcept override;

@@ -34,7 +34,8 @@ KeySet parse_keys(const std::vector<std::string>& names) {
   return keys;
 }
 
-// The keys that a plain call would have: those of one cpu tensor, where the operator takes tensors at all.
+// The keys that a plain call would have: those of one cpu tensor, where the operator takes tensors
+// at all.
 KeySet usual_keys(const FunctionSchema& schema) {
   for (const Argument& argument : schema.arguments) {
     if (argument.type.is_tensor_like()) {
@@ -95,9 +96,9 @@ void raise_unknown_operator(std::string_view name) {
   if (!overloaded) near = Dispatcher::global().nearest(shown);
   std::string list;
   for (size_t i = 0; i < near.size() && i < 8; ++i) list += (i == 0 ? "" : ", ") + near[i];
-  const std::string hint = near.empty()   ? std::string("; ListOps shows all there are")
-                           : overloaded   ? str_cat("; it has overloads, name one of: ", list)
-                                          : str_cat("; the nearest are: ", list);
+  const std::string hint = near.empty() ? std::string("; ListOps shows all there are")
+                           : overloaded ? str_cat("; it has overloads, name one of: ", list)
+                                        : str_cat("; the nearest are: ", list);
   throw CallError(Code::kNotFound, str_cat("there is no operator '", shown, "'", hint),
                   "UNKNOWN_OP");
 }
@@ -117,7 +118,8 @@ Trail explain_call(const OpCall& call, const std::vector<std::string>& keys,
         bind_operands(op.schema(), call, session == nullptr ? nothing : session->store());
     return to_trail(dispatcher.explain(op, stack.data(), static_cast<uint32_t>(stack.size())));
   }
-  return to_trail(dispatcher.explain(op, keys.empty() ? usual_keys(op.schema()) : parse_keys(keys)));
+  return to_trail(
+      dispatcher.explain(op, keys.empty() ? usual_keys(op.schema()) : parse_keys(keys)));
 }
 
 Trail dump_table(std::string_view name, bool registrations) {

@@ -8,7 +8,8 @@
 #include "opyard/dispatch/schema.h"
 #include "opyard/runtime/frame.h"
 
-// What can be called and how it would be routed, for people and for clients. Reads the global dispatcher; any thread.
+// What can be called and how it would be routed, for people and for clients. Reads the global
+// dispatcher; any thread.
 
 namespace opyard::runtime {
 
@@ -22,13 +23,16 @@ struct OpPage {
 
 inline constexpr uint32_t kMaxOpsPerPage = 1000;
 
-// Operators whose full name starts with `prefix`, in the order of their names, those after `after` only.
+// Operators whose full name starts with `prefix`, in the order of their names, those after `after`
+// only.
 OpPage list_operators(std::string_view prefix, uint32_t page_size, std::string_view after);
 
-// One overload by its full name, or all overloads of a bare one. CallError NOT_FOUND names the nearest.
+// One overload by its full name, or all overloads of a bare one. CallError NOT_FOUND names the
+// nearest.
 std::vector<FunctionSchema> schemas_of(std::string_view name);
 
-// NOT_FOUND for a name that no operator has: says the nearest ones, or the overloads of a bare name.
+// NOT_FOUND for a name that no operator has: says the nearest ones, or the overloads of a bare
+// name.
 [[noreturn]] void raise_unknown_operator(std::string_view name);
 
 struct TrailStep {
@@ -44,8 +48,8 @@ struct Trail {
   std::string chosen;  // the key whose kernel runs first; empty when the call would fail
 };
 
-// How a call would be routed. With `session`, the keys are those of the call's operands (run it as a task of the
-// session); without, those of `keys`.
+// How a call would be routed. With `session`, the keys are those of the call's operands (run it as
+// a task of the session); without, those of `keys`.
 Trail explain_call(const OpCall& call, const std::vector<std::string>& keys,
                    const std::vector<std::string>& include, const std::vector<std::string>& exclude,
                    Session* session);

@@ -27,8 +27,8 @@ bool returns_list(const FunctionSchema& schema) {
 
 void check_result_count(size_t ids, size_t values) {
   OPYARD_CHECK(ids == 0 || ids == values, kInvalidArgument, "got ", ids,
-               " result ids, but the operator returns ", values,
-               values == 1 ? " value" : " values", "; give an id for each, 0 to drop one");
+               " result ids, but the operator returns ", values, values == 1 ? " value" : " values",
+               "; give an id for each, 0 to drop one");
 }
 
 // Returns in their order, lists of tensors taken apart.
@@ -138,8 +138,7 @@ class FrameRun {
     for (size_t i = 0; i < values.size(); ++i) {
       const Id id = call.results.empty() ? 0 : call.results[i];
       if (call.want != Want::kNone) {
-        outcome_.results.push_back(
-            {call.seq, static_cast<uint32_t>(i), id, call.want, values[i]});
+        outcome_.results.push_back({call.seq, static_cast<uint32_t>(i), id, call.want, values[i]});
       }
       if (id != 0) store_.bind(id, std::move(values[i]));
     }
@@ -153,7 +152,8 @@ class FrameRun {
     }
   }
 
-  // Notes the exception being handled, and poisons what the operation would have made. Inside a catch block only.
+  // Notes the exception being handled, and poisons what the operation would have made. Inside a
+  // catch block only.
   void fail(const OpCall* call, Id id, const Progress& progress) {
     Failure failure;
     failure.seq = call == nullptr ? 0 : call->seq;
@@ -215,9 +215,9 @@ Tensor new_upload(const std::vector<int64_t>& sizes, std::string_view dtype,
   const auto elements = static_cast<uint64_t>(checked_numel(sizes));
   uint64_t wanted = 0;
   const bool overflow = __builtin_mul_overflow(elements, element_size(*type), &wanted);
-  OPYARD_CHECK(!overflow && wanted == bytes, kInvalidArgument, "a ", to_string(*type), " tensor of ",
-               to_string(IntList(sizes)), " has ", elements, " elements of ", element_size(*type),
-               " bytes, but ", bytes, " bytes were announced or sent");
+  OPYARD_CHECK(!overflow && wanted == bytes, kInvalidArgument, "a ", to_string(*type),
+               " tensor of ", to_string(IntList(sizes)), " has ", elements, " elements of ",
+               element_size(*type), " bytes, but ", bytes, " bytes were announced or sent");
   return make_tensor(sizes, *type, place);
 }
 

@@ -15,8 +15,9 @@ using Task = std::function<void()>;
 
 // The threads that carry out frames.
 //
-// A caller's thread (one that serves the network) may carry out a task itself, which saves two thread switches, but
-// only `inline_permits` of them at a time: the others stay free to serve the network while a long task runs.
+// A caller's thread (one that serves the network) may carry out a task itself, which saves two
+// thread switches, but only `inline_permits` of them at a time: the others stay free to serve the
+// network while a long task runs.
 class Executor {
  public:
   explicit Executor(int threads, int inline_permits = 1);
@@ -42,15 +43,15 @@ class Executor {
   std::vector<std::thread> threads_;
 };
 
-// Tasks that run one at a time, in their order. It owns its state jointly with the tasks under way, so it may be
-// destroyed while some are waiting; they still run.
+// Tasks that run one at a time, in their order. It owns its state jointly with the tasks under way,
+// so it may be destroyed while some are waiting; they still run.
 class SerialQueue {
  public:
   // The executor must outlive the last task.
   SerialQueue(Executor& executor, size_t max_waiting);
 
-  // Runs the task on this thread at once when nothing waits or runs and a permit is free, else queues it.
-  // RESOURCE_EXHAUSTED when max_waiting tasks wait already. The task must not throw.
+  // Runs the task on this thread at once when nothing waits or runs and a permit is free, else
+  // queues it. RESOURCE_EXHAUSTED when max_waiting tasks wait already. The task must not throw.
   void run(Task task);
 
   // The same without the limit: for the work that ends things.

@@ -12,14 +12,16 @@
 #include "opyard/core/ivalue.h"
 #include "opyard/runtime/ids.h"
 
-// A frame of operator calls in the runtime's own terms: what a server decodes into, and what an embedder fills.
-// Texts and bytes are borrowed: their owner must keep them until the frame has been carried out.
+// A frame of operator calls in the runtime's own terms: what a server decodes into, and what an
+// embedder fills. Texts and bytes are borrowed: their owner must keep them until the frame has been
+// carried out.
 
 namespace opyard::runtime {
 
 using Clock = std::chrono::steady_clock;
 
-// One argument: a value, a value of the session by its id, or a list of tensors by their ids (0: None).
+// One argument: a value, a value of the session by its id, or a list of tensors by their ids (0:
+// None).
 struct Operand {
   enum class Kind : uint8_t { kValue, kId, kIds };
   Kind kind = Kind::kValue;

@@ -20,12 +20,12 @@ constexpr Id make_id(uint32_t stream, uint64_t number) {
 // Remembers which ids of one stream are used up, in constant space.
 class IdGate {
  public:
-  // `reorder`: a new id may lie up to limits.reorder_window below the highest one. Not for streams, whose frames
-  // come in order.
+  // `reorder`: a new id may lie up to limits.reorder_window below the highest one. Not for streams,
+  // whose frames come in order.
   IdGate(uint32_t stream, bool reorder) : stream_(stream), reorder_(reorder) {}
 
-  // Takes an id that has not been used. INVALID_ARGUMENT for id 0 or another stream's, ALREADY_EXISTS for one that
-  // is used up (in an ordered stream: not above the last).
+  // Takes an id that has not been used. INVALID_ARGUMENT for id 0 or another stream's,
+  // ALREADY_EXISTS for one that is used up (in an ordered stream: not above the last).
   void take(Id id);
 
  private:

@@ -30,7 +30,8 @@ double number(const std::string& text) {
   return error == std::errc() && end == text.data() + text.size() ? static_cast<double>(value) : 0;
 }
 
-// A limit holds for everything below it, so all directories from the process's own up to the root count.
+// A limit holds for everything below it, so all directories from the process's own up to the root
+// count.
 std::vector<std::string> cgroup_directories() {
   std::vector<std::string> directories = {"/sys/fs/cgroup", "/sys/fs/cgroup/cpu",
                                           "/sys/fs/cgroup/memory"};

@@ -5,7 +5,8 @@
 
 namespace opyard::runtime {
 
-// What this process may use, by its cgroup (version 2 or 1) and its CPU affinity, never more than the machine has.
+// What this process may use, by its cgroup (version 2 or 1) and its CPU affinity, never more than
+// the machine has.
 struct Machine {
   int cores = 1;
   uint64_t memory_bytes = 0;

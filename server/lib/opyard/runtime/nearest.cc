@@ -6,12 +6,14 @@
 namespace opyard::runtime {
 namespace {
 
-// Names beyond this are compared by their beginnings: the cost is quadratic and the input is a stranger's.
+// Names beyond this are compared by their beginnings: the cost is quadratic and the input is a
+// stranger's.
 constexpr size_t kMaxCompared = 64;
 
 char lower(char c) { return static_cast<char>(std::tolower(static_cast<unsigned char>(c))); }
 
-// Edit distance with neighbour swaps (optimal string alignment); every step costs 2, a change of case 1.
+// Edit distance with neighbour swaps (optimal string alignment); every step costs 2, a change of
+// case 1.
 int distance(std::string_view a, std::string_view b) {
   std::vector<int> older(b.size() + 1), above(b.size() + 1), row(b.size() + 1);
   for (size_t j = 0; j <= b.size(); ++j) above[j] = 2 * static_cast<int>(j);

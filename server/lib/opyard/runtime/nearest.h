@@ -6,8 +6,8 @@
 
 namespace opyard::runtime {
 
-// The candidates that look most like `wanted`, best first, at most `count`; none that differs in more than about
-// half of its letters. Case counts half. For messages: "did you mean …".
+// The candidates that look most like `wanted`, best first, at most `count`; none that differs in
+// more than about half of its letters. Case counts half. For messages: "did you mean …".
 std::vector<std::string> nearest_names(std::string_view wanted,
                                        const std::vector<std::string>& candidates,
                                        size_t count = 3);

@@ -53,9 +53,9 @@ class OnceSignal {
 
  private:
   mutable std::mutex mutex_;
-  bool fired_ = false;                      // guarded by mutex_
-  std::map<uint64_t, Callback> watchers_;   // guarded by mutex_
-  uint64_t next_ = 1;                       // guarded by mutex_
+  bool fired_ = false;                     // guarded by mutex_
+  std::map<uint64_t, Callback> watchers_;  // guarded by mutex_
+  uint64_t next_ = 1;                      // guarded by mutex_
 };
 
 }  // namespace opyard::runtime

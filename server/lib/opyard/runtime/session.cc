@@ -18,10 +18,8 @@ constexpr uint32_t kMaxStreamNumber = 65535;
 
 // Remote sessions see no memory of others, and pay for their own.
 ThreadStateSnapshot thread_state_of(Generator* generator, SessionBudget* budget) {
-  return ThreadStateSnapshot()
-      .with_generator(generator)
-      .with_budget(budget)
-      .with_flags(kThreadZeroMemory);
+  return ThreadStateSnapshot().with_generator(generator).with_budget(budget).with_flags(
+      kThreadZeroMemory);
 }
 
 }  // namespace
@@ -30,8 +28,8 @@ Session::Session(SessionWish terms, uint32_t number, Executor& executor,
                  std::shared_ptr<Ledger> ledger)
     : number_(number),
       terms_(std::move(terms)),
-      budget_(IntrusivePtr<SessionBudget>::adopt(
-          new SessionBudget(std::move(ledger), terms_.bytes))),
+      budget_(
+          IntrusivePtr<SessionBudget>::adopt(new SessionBudget(std::move(ledger), terms_.bytes))),
       generator_(IntrusivePtr<Generator>::adopt(new Generator(0))),
       queue_(executor, kLimits.queued_frames),
       store_(terms_.handles),
@@ -50,16 +48,14 @@ std::shared_ptr<Stream> Session::open_stream() {
   const int open = open_streams_.fetch_add(1);
   std::shared_ptr<Session> self = shared_from_this();
   // The count goes down with the last owner, also when an error is raised here.
-  const std::shared_ptr<void> count(nullptr,
-                                    [self](void*) { self->open_streams_.fetch_sub(1); });
+  const std::shared_ptr<void> count(nullptr, [self](void*) { self->open_streams_.fetch_sub(1); });
   OPYARD_CHECK(open < static_cast<int>(kLimits.streams_per_session), kResourceExhausted,
                "the session has ", open, " open streams, which is the most; close one first");
   const uint32_t number = next_stream_.fetch_add(1);
   if (number > kMaxStreamNumber) {
     next_stream_.store(kMaxStreamNumber + 1);
-    raise(Code::kResourceExhausted,
-          str_cat("the session has used all its ", kMaxStreamNumber,
-                  " stream numbers; open a new session"));
+    raise(Code::kResourceExhausted, str_cat("the session has used all its ", kMaxStreamNumber,
+                                            " stream numbers; open a new session"));
   }
   auto* stream = new Stream(number);
   return std::shared_ptr<Stream>(stream, [count](Stream* s) { delete s; });

@@ -31,8 +31,8 @@ struct Freed {
 
 // One client's values, with its generator, quotas and thread state. Made by Sessions::open.
 //
-// Everything that touches values runs as a task of `queue()`, so one thing at a time. The members marked
-// [task] may be called from such a task only, all others from any thread.
+// Everything that touches values runs as a task of `queue()`, so one thing at a time. The members
+// marked [task] may be called from such a task only, all others from any thread.
 class Session : public std::enable_shared_from_this<Session> {
  public:
   Session(SessionWish wish, uint32_t number, Executor& executor, std::shared_ptr<Ledger> ledger);
@@ -45,8 +45,9 @@ class Session : public std::enable_shared_from_this<Session> {
   const SessionWish& terms() const { return terms_; }  // the wishes as they were granted
   const SessionBudget& budget() const { return *budget_; }
 
-  // Runs `work` when its turn comes, or at once on this thread (see SerialQueue). The task must not throw.
-  // RESOURCE_EXHAUSTED when too many wait. ABORTED (reason: session lost) when the session is closed.
+  // Runs `work` when its turn comes, or at once on this thread (see SerialQueue). The task must not
+  // throw. RESOURCE_EXHAUSTED when too many wait. ABORTED (reason: session lost) when the session
+  // is closed.
   void run(Task work);
 
   // A new stream with a number of its own. RESOURCE_EXHAUSTED when too many are open, or when all
@@ -55,12 +56,13 @@ class Session : public std::enable_shared_from_this<Session> {
   // What unary calls and uploads use: stream 0.
   Stream& calls() { return calls_; }
 
-  TensorStore& store() { return store_; }           // [task]
+  TensorStore& store() { return store_; }  // [task]
   Generator& generator() { return *generator_; }
-  // Carries out a frame of one of this session's streams. Never throws for what the frame says.  [task]
+  // Carries out a frame of one of this session's streams. Never throws for what the frame says.
+  // [task]
   Outcome execute(Stream& stream, const Frame& frame);
-  // New memory for an upload of `bytes` bytes, charged to this session. INVALID_ARGUMENT when sizes and
-  // dtype do not make as many; RESOURCE_EXHAUSTED by quota.  [task]
+  // New memory for an upload of `bytes` bytes, charged to this session. INVALID_ARGUMENT when sizes
+  // and dtype do not make as many; RESOURCE_EXHAUSTED by quota.  [task]
   Tensor new_tensor(const std::vector<int64_t>& sizes, std::string_view dtype,
                     std::string_view device, uint64_t bytes);
   // Binds an upload all of whose bytes are there.  [task]
@@ -73,8 +75,8 @@ class Session : public std::enable_shared_from_this<Session> {
  private:
   friend class Sessions;
   friend class SessionUse;
-  // Refuses all further work, fires ended(), frees the values behind what is running. `done` gets what was
-  // freed.
+  // Refuses all further work, fires ended(), frees the values behind what is running. `done` gets
+  // what was freed.
   void close(std::function<void(Freed)> done);
   bool expired(Clock::time_point now) const;
 

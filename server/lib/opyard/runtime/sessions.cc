@@ -42,9 +42,9 @@ std::shared_ptr<Session> Sessions::open(const SessionWish& wish) {
   OPYARD_CHECK(terms.label.size() <= kLimits.label_bytes, kInvalidArgument,
                "the session's label has ", terms.label.size(), " bytes, at most ",
                kLimits.label_bytes, " are allowed");
-  terms.lease_seconds = granted(wish.lease_seconds, quotas_.lease_seconds,
-                                std::max(quotas_.max_lease_seconds, quotas_.lease_seconds),
-                                "seconds of lease");
+  terms.lease_seconds =
+      granted(wish.lease_seconds, quotas_.lease_seconds,
+              std::max(quotas_.max_lease_seconds, quotas_.lease_seconds), "seconds of lease");
   terms.bytes = granted(wish.bytes, quotas_.session_bytes, quotas_.session_bytes, "bytes");
   terms.handles = granted(wish.handles, quotas_.session_handles, quotas_.session_handles, "values");
   const std::lock_guard lock(mutex_);
@@ -114,8 +114,8 @@ void Sessions::sweep() {
     lock.unlock();
     for (const auto& session : over) {
       session->close([number = session->number()](Freed freed) {
-        log(LogLevel::kInfo, str_cat("session ", number, ": lease over, ", freed.handles,
-                                     " values freed"));
+        log(LogLevel::kInfo,
+            str_cat("session ", number, ": lease over, ", freed.handles, " values freed"));
       });
     }
     over.clear();

@@ -49,9 +49,9 @@ class Sessions {
   mutable std::mutex mutex_;
   std::condition_variable wake_;
   std::unordered_map<Token, std::shared_ptr<Session>, TokenHash> sessions_;  // guarded by mutex_
-  uint32_t next_number_ = 1;                                                // guarded by mutex_
-  bool refusing_ = false;                                                   // guarded by mutex_
-  bool stopping_ = false;                                                   // guarded by mutex_
+  uint32_t next_number_ = 1;                                                 // guarded by mutex_
+  bool refusing_ = false;                                                    // guarded by mutex_
+  bool stopping_ = false;                                                    // guarded by mutex_
   std::thread sweeper_;  // closes sessions whose lease is over
 };
 

@@ -1,16 +1,16 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <string>
 #include <string_view>
-#include <deque>
 
 #include "opyard/runtime/ids.h"
 
 namespace opyard::runtime {
 
-// What the frames of one stream share: its number, which ids and sequence numbers are used, its table of operator
-// names. Used by tasks of its session only.
+// What the frames of one stream share: its number, which ids and sequence numbers are used, its
+// table of operator names. Used by tasks of its session only.
 class Stream {
  public:
   explicit Stream(uint32_t number) : number_(number), ids_(number, number == 0) {}
@@ -18,8 +18,8 @@ class Stream {
   uint32_t number() const { return number_; }
   IdGate& ids() { return ids_; }
   uint64_t last_seq() const { return last_seq_; }
-  // Takes a sequence number. Those of a stream grow (ALREADY_EXISTS otherwise); unary calls are independent of
-  // each other, and any number will do.
+  // Takes a sequence number. Those of a stream grow (ALREADY_EXISTS otherwise); unary calls are
+  // independent of each other, and any number will do.
   void take_seq(uint64_t seq);
 
   // The full name that `name` and `index` stand for; an index with a name enters it.

@@ -9,8 +9,9 @@ namespace opyard::runtime {
 // Bytes of a row-major copy of the tensor; 0 for one without elements.
 uint64_t contiguous_bytes(const Tensor& tensor);
 
-// Copies `length` bytes of the row-major form, from byte `offset` on, to `out`. The tensor may have any strides.
-// OUT_OF_RANGE when the range leaves the tensor; FAILED_PRECONDITION when its memory is not the host's.
+// Copies `length` bytes of the row-major form, from byte `offset` on, to `out`. The tensor may have
+// any strides. OUT_OF_RANGE when the range leaves the tensor; FAILED_PRECONDITION when its memory
+// is not the host's.
 void read_row_major(const Tensor& tensor, uint64_t offset, uint64_t length, void* out);
 
 }  // namespace opyard::runtime

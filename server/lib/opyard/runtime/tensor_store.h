@@ -8,7 +8,8 @@
 
 namespace opyard::runtime {
 
-// The values of one session by their ids; or, in a value's place, why there is none. Used by one thread at a time.
+// The values of one session by their ids; or, in a value's place, why there is none. Used by one
+// thread at a time.
 class TensorStore {
  public:
   explicit TensorStore(uint64_t max_handles) : max_handles_(max_handles) {}
@@ -18,11 +19,12 @@ class TensorStore {
 
   // Binds an id that is new: IdGate has seen to that.
   void bind(Id id, IValue value);
-  // Notes why there is no value; does nothing when the store is full, so that failing calls cannot fill memory.
+  // Notes why there is no value; does nothing when the store is full, so that failing calls cannot
+  // fill memory.
   void poison(Id id, std::shared_ptr<const Cause> cause);
 
-  // CallError NOT_FOUND for an id that is not alive in this session, FAILED_PRECONDITION with the first cause for a
-  // poisoned one. The reference holds until the next change.
+  // CallError NOT_FOUND for an id that is not alive in this session, FAILED_PRECONDITION with the
+  // first cause for a poisoned one. The reference holds until the next change.
   const IValue& at(Id id) const;
   // The same; INVALID_ARGUMENT when the value is not a tensor.
   Tensor tensor_at(Id id) const;

@@ -18,7 +18,9 @@ struct Token {
   static Token make();
   // 16 raw bytes, as on the wire.
   static std::optional<Token> from_bytes(std::string_view raw);
-  std::string to_bytes() const { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+  std::string to_bytes() const {
+    return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+  }
 
   bool operator==(const Token&) const = default;
 };

@@ -31,8 +31,8 @@ std::string default_plugin_dir() {
   }
   std::error_code error;
   const fs::path library = fs::canonical(info.dli_fname, error);
-  // <prefix>/lib/libopyard.so, and plugins in <prefix>/lib/opyard/plugins. A program that has the library inside
-  // itself lies in <prefix>/bin.
+  // <prefix>/lib/libopyard.so, and plugins in <prefix>/lib/opyard/plugins. A program that has the
+  // library inside itself lies in <prefix>/bin.
   return error ? std::string() : library.parent_path().parent_path() / "lib/opyard/plugins";
 }
 
@@ -44,9 +44,8 @@ Quotas fill_in(Quotas quotas, const Machine& machine) {
 
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.size() <= 64 &&
-         std::all_of(name.begin(), name.end(), [](unsigned char c) {
-           return std::isalnum(c) != 0 || c == '_' || c == '-';
-         });
+         std::all_of(name.begin(), name.end(),
+                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
 }
 
 }  // namespace
@@ -72,9 +71,8 @@ void Yard::load_plugin(std::string_view name) {
     const std::vector<std::string> there = available_plugins();
     std::string list;
     for (const std::string& one : there) list += str_cat(list.empty() ? "" : ", ", one);
-    raise(Code::kNotFound,
-          str_cat("there is no plugin '", name, "' in ", plugin_dir_, "; there ",
-                  there.empty() ? "is none" : str_cat("are: ", list)));
+    raise(Code::kNotFound, str_cat("there is no plugin '", name, "' in ", plugin_dir_, "; there ",
+                                   there.empty() ? "is none" : str_cat("are: ", list)));
   }
   plugin::load(path);
   plugins_.emplace_back(name);
@@ -94,8 +92,7 @@ std::vector<std::string> Yard::available_plugins() const {
     const bool fits = file.starts_with(kPrefix) && file.ends_with(kSuffix) &&
                       file.size() > kPrefix.size() + kSuffix.size();
     if (!fits) continue;
-    names.push_back(
-        file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size()));
+    names.push_back(file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size()));
   }
   std::sort(names.begin(), names.end());
   return names;

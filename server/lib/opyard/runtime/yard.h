@@ -16,15 +16,16 @@ namespace opyard {
 namespace runtime {
 
 struct YardOptions {
-  // Where plugins are taken from by name; empty: ../lib/opyard/plugins seen from libopyard's own folder's parent, that
-  // is, the prefix that the library was installed to or built in.
+  // Where plugins are taken from by name; empty: ../lib/opyard/plugins seen from libopyard's own
+  // folder's parent, that is, the prefix that the library was installed to or built in.
   std::string plugin_dir;
   Quotas quotas;
   int threads = 0;  // that carry out frames; 0: as many as the cgroup has cores
 };
 
-// The library, started in this process: plugins, devices and sessions. A daemon has one, an embedder may make one;
-// plugins and the dispatcher's tables belong to the process, so all yards of a process see them. Any thread.
+// The library, started in this process: plugins, devices and sessions. A daemon has one, an
+// embedder may make one; plugins and the dispatcher's tables belong to the process, so all yards of
+// a process see them. Any thread.
 class Yard {
  public:
   explicit Yard(YardOptions options = {});
@@ -33,9 +34,9 @@ class Yard {
   // Closes all sessions and waits for what is running.
   ~Yard();
 
-  // Loads libopyard_plugin_NAME.so from the plugin directory; a name, never a path. Does nothing when this yard
-  // has loaded it already. INVALID_ARGUMENT: not a plain name. NOT_FOUND: no such file (names the ones there are).
-  // Other codes as the plugin host gives them.
+  // Loads libopyard_plugin_NAME.so from the plugin directory; a name, never a path. Does nothing
+  // when this yard has loaded it already. INVALID_ARGUMENT: not a plain name. NOT_FOUND: no such
+  // file (names the ones there are). Other codes as the plugin host gives them.
   void load_plugin(std::string_view name);
   // Names of the plugins loaded here.
   std::vector<std::string> plugins() const;

@@ -1,0 +1,38 @@
+#include <cstdio>
+#include <exception>
+
+#include "app/daemon.h"
+#include "app/lifecycle.h"
+#include "app/logging.h"
+#include "app/options.h"
+#include "opyard/base/check.h"
+#include "opyard/base/log.h"
+
+namespace {
+
+int fail(const opyard::Error& error) {
+  std::fprintf(stderr, "opyardd: %s\n", error.message().c_str());
+  return error.code() == opyard::Code::kInvalidArgument ? 2 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  using namespace opyard::daemon;
+  try {
+    const CommandLine line = read_command_line(argc, argv);
+    if (line.done) {
+      std::fputs(line.text.c_str(), stdout);
+      return 0;
+    }
+    block_signals();
+    start_logging(line.options.log_level, line.options.log_file);
+    Daemon daemon(line.options);
+    run_until_signalled([&daemon] { daemon.drain(); });
+    return 0;
+  } catch (const opyard::Error& error) {
+    return fail(error);
+  } catch (const std::exception&) {
+    return fail(opyard::current_error());
+  }
+}
