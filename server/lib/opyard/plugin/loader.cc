@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <atomic>
-#include <cctype>
 #include <string_view>
 
 #include "opyard/base/check.h"
@@ -144,16 +143,6 @@ Plugin load(const std::string& path) {
   state->table = answer.table;
   state->start();
   return Plugin(std::move(state));
-}
-
-std::string path_of(const std::string& directory, const std::string& name) {
-  bool plain = !name.empty();
-  for (const char c : name) {
-    plain &= std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '-';
-  }
-  OPYARD_CHECK(plain, kInvalidArgument, "'", name,
-               "' is no plugin name; it may hold letters, digits, '_' and '-'");
-  return str_cat(directory, "/libopyard_plugin_", name, ".so");
 }
 
 }  // namespace opyard::plugin

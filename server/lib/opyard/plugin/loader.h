@@ -35,10 +35,6 @@ class Plugin {
 // for a file that is not there, FAILED_PRECONDITION for one that is no plugin, speaks another ABI
 // or brings C++ kernels of another build, and what the plugin's own init says; nothing stays
 // registered then.
-Plugin load(const std::string& path);
-
-// "libopyard_plugin_cpu.so" in `directory`; raises INVALID_ARGUMENT when the name is more than
-// letters, digits, '_' and '-'.
-std::string path_of(const std::string& directory, const std::string& name);
+[[nodiscard]] Plugin load(const std::string& path);
 
 }  // namespace opyard::plugin

@@ -11,6 +11,7 @@
 #include "opyard/base/log.h"
 #include "opyard/plugin/loader.h"
 #include "opyard/runtime/catalog.h"
+#include "opyard/runtime/initialize.h"
 #include "opyard/runtime/nearest.h"
 
 namespace opyard::runtime {
@@ -54,7 +55,9 @@ Yard::Yard(YardOptions options)
     : machine_(Machine::detect()),
       plugin_dir_(options.plugin_dir.empty() ? default_plugin_dir() : options.plugin_dir),
       executor_(std::make_unique<Executor>(options.threads > 0 ? options.threads : machine_.cores)),
-      sessions_(std::make_unique<Sessions>(fill_in(options.quotas, machine_), *executor_)) {}
+      sessions_(std::make_unique<Sessions>(fill_in(options.quotas, machine_), *executor_)) {
+  initialize();
+}
 
 Yard::~Yard() {
   sessions_.reset();  // queues the last work of every session
@@ -74,7 +77,7 @@ void Yard::load_plugin(std::string_view name) {
     raise(Code::kNotFound, str_cat("there is no plugin '", name, "' in ", plugin_dir_, "; there ",
                                    there.empty() ? "is none" : str_cat("are: ", list)));
   }
-  plugin::load(path);
+  loaded_.push_back(plugin::load(path));
   plugins_.emplace_back(name);
   log(LogLevel::kInfo, str_cat("plugin ", name, " loaded from ", path));
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "opyard/plugin/loader.h"
 #include "opyard/runtime/executor.h"
 #include "opyard/runtime/limits.h"
 #include "opyard/runtime/machine.h"
@@ -55,6 +56,7 @@ class Yard {
   const std::string plugin_dir_;
   mutable std::mutex mutex_;
   std::vector<std::string> plugins_;  // guarded by mutex_
+  std::vector<plugin::Plugin> loaded_;  // guarded by mutex_
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Sessions> sessions_;
 };
