@@ -1,0 +1,308 @@
+#include <grpcpp/grpcpp.h>
+
+#include <algorithm>
+#include <mutex>
+#include <thread>
+
+#include "client/cpp/client.h"
+#include "client/cpp/wire.h"
+#include "opyard/base/check.h"
+#include "opyard/v1/control.grpc.pb.h"
+#include "opyard/v1/ops.grpc.pb.h"
+#include "opyard/v1/registry.grpc.pb.h"
+#include "opyard/v1/tensors.grpc.pb.h"
+
+namespace opyard::client {
+namespace {
+
+constexpr char kSessionKey[] = "opyard-session-bin";
+constexpr size_t kMaxSocketPath = 107;
+// Room in a reply beside what the server calls a frame.
+constexpr int kMaxReceive = 16 << 20;
+constexpr uint64_t kDefaultChunk = 1 << 20;
+constexpr uint32_t kProtocol = 1;
+
+// What gRPC is to dial. It takes `unix:PATH` and `HOST:PORT` as they are.
+std::string target_of(std::string_view address) {
+  if (address.starts_with("unix:")) {
+    const std::string_view path = address.substr(5);
+    OPYARD_CHECK(!path.empty() && path.size() <= kMaxSocketPath, kInvalidArgument,
+                 "the socket path '", path, "' has ", path.size(), " bytes; wanted 1 to ",
+                 kMaxSocketPath);
+    return std::string(address);
+  }
+  const size_t colon = address.rfind(':');
+  OPYARD_CHECK(colon != std::string_view::npos && colon > 0 && colon + 1 < address.size() &&
+                   address.find('/') == std::string_view::npos,
+               kInvalidArgument, "'", address,
+               "' is no address; wanted unix:PATH (a Unix socket) or HOST:PORT");
+  return std::string(address);
+}
+
+std::shared_ptr<grpc::Channel> make_channel(const std::string& target) {
+  grpc::ChannelArguments arguments;
+  arguments.SetMaxReceiveMessageSize(kMaxReceive);
+  arguments.SetMaxSendMessageSize(kMaxReceive);
+  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
+  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
+  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
+}
+
+class GrpcTransport final : public Transport {
+ public:
+  GrpcTransport(std::string address, const ConnectOptions& options)
+      : address_(std::move(address)),
+        options_(options),
+        channel_(make_channel(target_of(address_))),
+        control_(v1::Control::NewStub(channel_)),
+        ops_(v1::Ops::NewStub(channel_)),
+        tensors_(v1::Tensors::NewStub(channel_)),
+        registry_(v1::Registry::NewStub(channel_)) {}
+
+  ~GrpcTransport() override {
+    if (token_.empty()) return;
+    try {
+      v1::CloseSessionRequest request;
+      request.set_token(token_);
+      v1::CloseSessionReply reply;
+      grpc::ClientContext context;
+      context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(1));
+      control_->CloseSession(&context, request, &reply);
+    } catch (...) {  // the daemon ends the session when its lease is over
+    }
+  }
+
+  std::string address() const override { return address_; }
+
+  ServerInfo handshake() override {
+    v1::HandshakeRequest request;
+    request.set_min_version(kProtocol);
+    request.set_max_version(kProtocol);
+    request.set_client(options_.label);
+    v1::HandshakeReply reply;
+    grpc::ClientContext context;
+    prepare(context);
+    check(control_->Handshake(&context, request, &reply));
+    ServerInfo info = wire::decode(reply);
+    const std::lock_guard lock(mutex_);
+    if (info.chunk_bytes > 0) chunk_ = std::min<uint64_t>(info.chunk_bytes, kDefaultChunk);
+    return info;
+  }
+
+  Reply call(const Frame& frame) override {
+    v1::OpFrame request;
+    wire::encode(frame, &request);
+    request.set_fence(1);
+    v1::OpReply reply;
+    grpc::ClientContext context;
+    prepare_with_session(context);
+    check(ops_->Call(&context, request, &reply));
+    return wire::decode(reply);
+  }
+
+  TensorMeta put(Id id, const HostTensor& tensor) override;
+  HostTensor get(Id id) override;
+
+  std::vector<TensorMeta> describe(const std::vector<Id>& ids) override {
+    v1::DescribeRequest request;
+    request.mutable_ids()->Add(ids.begin(), ids.end());
+    v1::DescribeReply reply;
+    grpc::ClientContext context;
+    prepare_with_session(context);
+    check(tensors_->Describe(&context, request, &reply));
+    OPYARD_CHECK(reply.tensors_size() == static_cast<int>(ids.size()), kInternal,
+                 "the daemon described ", reply.tensors_size(), " tensors, wanted ", ids.size());
+    std::vector<TensorMeta> metas;
+    for (const v1::TensorMeta& meta : reply.tensors()) metas.push_back(wire::decode(meta));
+    return metas;
+  }
+
+  uint64_t release(const std::vector<Id>& ids) override {
+    if (ids.empty()) return 0;
+    v1::ReleaseRequest request;
+    request.mutable_ids()->Add(ids.begin(), ids.end());
+    v1::ReleaseReply reply;
+    grpc::ClientContext context;
+    prepare_with_session(context);
+    check(tensors_->Release(&context, request, &reply));
+    return reply.released();
+  }
+
+  std::vector<OpSchema> list_ops(const std::string& prefix, bool with_schemas) override;
+
+  std::vector<OpSchema> get_schema(const std::string& op) override {
+    v1::GetSchemaRequest request;
+    request.set_op(op);
+    v1::GetSchemaReply reply;
+    grpc::ClientContext context;
+    prepare(context);
+    check(registry_->GetSchema(&context, request, &reply));
+    std::vector<OpSchema> schemas;
+    for (const v1::OpSchema& schema : reply.schemas()) schemas.push_back(wire::decode(schema));
+    return schemas;
+  }
+
+  Trail explain(const ExplainQuestion& question) override {
+    v1::ExplainRequest request;
+    wire::encode(question, &request);
+    v1::ExplainReply reply;
+    grpc::ClientContext context;
+    if (question.keys.empty()) {
+      prepare_with_session(context);
+    } else {
+      prepare(context);
+    }
+    check(registry_->Explain(&context, request, &reply));
+    Trail trail{reply.text(), {}, reply.chosen()};
+    for (const v1::ExplainStep& step : reply.steps()) trail.steps.push_back(wire::decode(step));
+    return trail;
+  }
+
+  Trail table(const std::string& op, bool registrations) override {
+    v1::DumpTableRequest request;
+    request.set_op(op);
+    request.set_kind(registrations ? v1::DumpTableRequest::REGISTRATIONS
+                                   : v1::DumpTableRequest::COMPUTED);
+    v1::DumpTableReply reply;
+    grpc::ClientContext context;
+    prepare(context);
+    check(registry_->DumpTable(&context, request, &reply));
+    Trail trail{reply.text(), {}, {}};
+    for (const v1::ExplainStep& row : reply.rows()) trail.steps.push_back(wire::decode(row));
+    return trail;
+  }
+
+ private:
+  void prepare(grpc::ClientContext& context) const {
+    context.set_deadline(std::chrono::system_clock::now() + options_.deadline);
+  }
+  void prepare_with_session(grpc::ClientContext& context) {
+    prepare(context);
+    context.AddMetadata(kSessionKey, session());
+  }
+  // The session's token; opens the session on first use.
+  std::string session() {
+    const std::lock_guard lock(mutex_);
+    if (!token_.empty()) return token_;
+    v1::OpenSessionRequest request;
+    request.set_label(options_.label);
+    v1::OpenSessionReply reply;
+    grpc::ClientContext context;
+    prepare(context);
+    check(control_->OpenSession(&context, request, &reply));
+    OPYARD_CHECK(!reply.token().empty(), kInternal, "the daemon opened a session without a token");
+    token_ = reply.token();
+    return token_;
+  }
+  uint64_t chunk() {
+    const std::lock_guard lock(mutex_);
+    return chunk_;
+  }
+
+  void check(const grpc::Status& status) const {
+    if (status.ok()) return;
+    const int number = status.error_code();
+    const Code code = number >= 1 && number <= 16 ? static_cast<Code>(number) : Code::kUnknown;
+    if (code == Code::kUnavailable) {
+      raise(code,
+            str_cat("no daemon answers at ", address_, " (", status.error_message(),
+                    "); start opyardd, or name its address with --address or ", "OPYARD_ADDRESS"));
+    }
+    if (code == Code::kDeadlineExceeded) {
+      raise(code, str_cat("no answer from ", address_, " within ", options_.deadline.count(),
+                          " ms (", status.error_message(), ")"));
+    }
+    raise(code, status.error_message());
+  }
+
+  const std::string address_;
+  const ConnectOptions options_;
+  const std::shared_ptr<grpc::Channel> channel_;
+  const std::unique_ptr<v1::Control::Stub> control_;
+  const std::unique_ptr<v1::Ops::Stub> ops_;
+  const std::unique_ptr<v1::Tensors::Stub> tensors_;
+  const std::unique_ptr<v1::Registry::Stub> registry_;
+  std::mutex mutex_;
+  std::string token_;               // guarded by mutex_
+  uint64_t chunk_ = kDefaultChunk;  // guarded by mutex_
+};
+
+TensorMeta GrpcTransport::put(Id id, const HostTensor& tensor) {
+  v1::PutReply reply;
+  grpc::ClientContext context;
+  prepare_with_session(context);
+  const uint64_t chunk = this->chunk();
+  const auto writer = tensors_->Put(&context, &reply);
+  v1::PutRequest request;
+  request.mutable_header()->set_id(id);
+  request.mutable_header()->set_dtype(tensor.dtype);
+  request.mutable_header()->mutable_sizes()->Add(tensor.sizes.begin(), tensor.sizes.end());
+  request.mutable_header()->set_total_bytes(tensor.data.size());
+  request.mutable_header()->set_device(tensor.device);
+  bool going = writer->Write(request);
+  for (size_t at = 0; going && at < tensor.data.size(); at += chunk) {
+    v1::PutRequest part;
+    part.set_data(tensor.data.substr(at, chunk));
+    going = writer->Write(part);  // false: the status says why
+  }
+  writer->WritesDone();
+  check(writer->Finish());
+  return wire::decode(reply.meta());
+}
+
+HostTensor GrpcTransport::get(Id id) {
+  v1::GetRequest request;
+  request.set_id(id);
+  grpc::ClientContext context;
+  prepare_with_session(context);
+  const auto reader = tensors_->Get(&context, request);
+  HostTensor tensor;
+  uint64_t wanted = 0;
+  bool too_much = false;
+  for (v1::GetReply part; reader->Read(&part);) {
+    if (part.has_meta()) {
+      tensor.dtype = part.meta().dtype();
+      tensor.sizes.assign(part.meta().sizes().begin(), part.meta().sizes().end());
+      tensor.device = part.meta().device();
+      wanted = part.meta().bytes();
+    }
+    if (part.data().size() > wanted - std::min<uint64_t>(wanted, tensor.data.size())) {
+      too_much = true;
+      context.TryCancel();
+      break;
+    }
+    tensor.data += part.data();
+  }
+  const grpc::Status status = reader->Finish();
+  OPYARD_CHECK(!too_much, kInternal, "the daemon sent more bytes than the tensor has");
+  check(status);
+  OPYARD_CHECK(tensor.data.size() == wanted, kDataLoss, "the daemon sent ", tensor.data.size(),
+               " of ", wanted, " bytes");
+  return tensor;
+}
+
+std::vector<OpSchema> GrpcTransport::list_ops(const std::string& prefix, bool with_schemas) {
+  std::vector<OpSchema> schemas;
+  v1::ListOpsRequest request;
+  request.set_prefix(prefix);
+  request.set_with_schemas(with_schemas);
+  do {
+    v1::ListOpsReply reply;
+    grpc::ClientContext context;
+    prepare(context);
+    check(registry_->ListOps(&context, request, &reply));
+    for (const v1::OpSchema& schema : reply.ops()) schemas.push_back(wire::decode(schema));
+    if (reply.ops().empty()) break;
+    request.set_page_token(reply.next_page_token());
+  } while (!request.page_token().empty());
+  return schemas;
+}
+
+}  // namespace
+
+std::unique_ptr<Transport> make_grpc_transport(std::string_view address,
+                                               const ConnectOptions& options) {
+  return std::make_unique<GrpcTransport>(std::string(address), options);
+}
+
+}  // namespace opyard::client
