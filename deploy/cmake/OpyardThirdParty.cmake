@@ -30,8 +30,11 @@ function(opyard_use)
       find_library(OPYARD_LIB_GRPCXX grpc++ REQUIRED)
       find_library(OPYARD_LIB_GRPC grpc REQUIRED)
       find_library(OPYARD_LIB_GPR gpr REQUIRED)
+      # gRPC's headers lock absl's mutex inline.
+      find_library(OPYARD_LIB_ABSL_SYNC absl_synchronization REQUIRED)
       opyard_use(protobuf)
-      _opyard_interface(grpc LIBS ${OPYARD_LIB_GRPCXX} ${OPYARD_LIB_GRPC} ${OPYARD_LIB_GPR} opyard_protobuf)
+      _opyard_interface(grpc LIBS ${OPYARD_LIB_GRPCXX} ${OPYARD_LIB_GRPC} ${OPYARD_LIB_GPR} ${OPYARD_LIB_ABSL_SYNC}
+        opyard_protobuf)
     elseif(name STREQUAL "protobuf")
       _opyard_pkg(protobuf protobuf)
     elseif(name STREQUAL "dnnl")

@@ -3,7 +3,9 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <cctype>
 #include <filesystem>
+#include <map>
 #include <system_error>
 #include <utility>
 
@@ -34,13 +36,29 @@ std::string default_plugin_dir() {
   const fs::path library = fs::canonical(info.dli_fname, error);
   // <prefix>/lib/libopyard.so, and plugins in <prefix>/lib/opyard/plugins. A program that has the
   // library inside itself lies in <prefix>/bin.
-  return error ? std::string() : library.parent_path().parent_path() / "lib/opyard/plugins";
+  return error ? std::string()
+               : (library.parent_path().parent_path() / "lib/opyard/plugins").string();
 }
 
 Quotas fill_in(Quotas quotas, const Machine& machine) {
   if (quotas.total_bytes == 0) quotas.total_bytes = machine.memory_bytes / 4 * 3;
   if (quotas.session_bytes == 0) quotas.session_bytes = quotas.total_bytes;
   return quotas;
+}
+
+// The dispatcher is the process's, so a plugin is loaded once however many yards want it, and
+// leaves with the last.
+std::shared_ptr<plugin::Plugin> load_shared(const std::string& path) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<plugin::Plugin>> loaded;
+  const std::lock_guard lock(mutex);
+  std::weak_ptr<plugin::Plugin>& known = loaded[fs::weakly_canonical(path).string()];
+  std::shared_ptr<plugin::Plugin> plugin = known.lock();
+  if (!plugin) {
+    plugin = std::make_shared<plugin::Plugin>(plugin::load(path));
+    known = plugin;
+  }
+  return plugin;
 }
 
 bool is_plain_name(std::string_view name) {
@@ -77,7 +95,7 @@ void Yard::load_plugin(std::string_view name) {
     raise(Code::kNotFound, str_cat("there is no plugin '", name, "' in ", plugin_dir_, "; there ",
                                    there.empty() ? "is none" : str_cat("are: ", list)));
   }
-  loaded_.push_back(plugin::load(path));
+  loaded_.push_back(load_shared(path));
   plugins_.emplace_back(name);
   log(LogLevel::kInfo, str_cat("plugin ", name, " loaded from ", path));
 }

@@ -55,8 +55,8 @@ class Yard {
   const Machine machine_;
   const std::string plugin_dir_;
   mutable std::mutex mutex_;
-  std::vector<std::string> plugins_;  // guarded by mutex_
-  std::vector<plugin::Plugin> loaded_;  // guarded by mutex_
+  std::vector<std::string> plugins_;                     // guarded by mutex_
+  std::vector<std::shared_ptr<plugin::Plugin>> loaded_;  // guarded by mutex_
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Sessions> sessions_;
 };
