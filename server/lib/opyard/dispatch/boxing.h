@@ -23,8 +23,13 @@
 
 namespace opyard {
 
+// Holds what a kernel's argument refers to while the kernel runs.
 template <typename T>
-struct Unboxed;  // holds what a kernel's argument refers to while the kernel runs
+struct Unboxed {
+  static_assert(sizeof(T) == 0,
+                "no schema type has this C++ type; see the list at the top of dispatch/boxing.h "
+                "(numbers are int64_t and double, by value)");
+};
 
 #define OPYARD_UNBOX(type, read)                    \
   template <>                                       \
@@ -163,15 +168,14 @@ struct CallTypedBoxed {
   }
 };
 
-// Reads the result of a boxed kernel as R; `arguments` are those of the typed call.
-template <typename R, typename... A>
+// Reads the result of a boxed kernel as R; `arguments` are those of the typed call, of which the
+// first may be the one that an in-place operator writes to.
+template <typename R, bool kFirstIsWritten, typename... A>
 R unpack_results([[maybe_unused]] IValue* out, [[maybe_unused]] std::tuple<A&...> arguments) {
   if constexpr (std::is_void_v<R>) {
     return;
   } else if constexpr (std::is_same_v<R, Tensor&>) {
-    constexpr bool first_is_self =
-        std::is_same_v<std::tuple_element_t<0, std::tuple<A...>>, Tensor>;
-    return std::get<first_is_self ? 0 : sizeof...(A) - 1>(arguments);
+    return std::get<kFirstIsWritten ? 0 : sizeof...(A) - 1>(arguments);
   } else if constexpr (std::is_same_v<R, Tensor>) {
     return out[0].to_tensor();
   } else if constexpr (std::is_same_v<R, std::vector<Tensor>>) {
@@ -199,10 +203,11 @@ template <typename R, typename... A>
   const std::array<IValue, sizeof...(A)> in = {box(arguments)...};
   std::array<IValue, n_out == 0 ? 1 : n_out> out;
   kernel.boxed(kernel, keys, in.data(), sizeof...(A), out.data(), n_out);
-  return unpack_results<R>(out.data(),
-                           std::tuple<std::remove_const_t<std::remove_reference_t<A>>&...>(
-                               const_cast<std::remove_const_t<std::remove_reference_t<A>>&>(
-                                   arguments)...));
+  constexpr bool first_is_written =
+      std::is_same_v<std::tuple_element_t<0, std::tuple<A..., void>>, Tensor&>;
+  return unpack_results<R, first_is_written>(
+      out.data(), std::tuple<std::remove_cvref_t<A>&...>(
+                      const_cast<std::remove_cvref_t<A>&>(arguments)...));
 }
 
 // Sends a typed call to the kernel that `keys` select in its table.

@@ -189,7 +189,7 @@ void Registry::add_def(Batch& batch, const opyard_registration& registration) {
     OPYARD_CHECK(registration.schema.size > 0, kInvalidArgument, "could not infer a schema for '",
                  to_std(registration.text),
                  "': only typed kernels tell one; write the schema out");
-    schema = parse_schema(to_std(registration.schema));
+    schema = parse_schema("_" + to_std(registration.schema));
     const OperatorName name = parse_operator_name(to_std(registration.text));
     schema.name = name.name;
     schema.overload = name.overload;

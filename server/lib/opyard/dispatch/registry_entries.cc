@@ -90,7 +90,7 @@ void Registry::check_signature(const OperatorEntry& entry, const SignatureInfo& 
 void Registry::check_schema(const OperatorEntry& entry, const FunctionSchema& declared,
                             const Kernel& kernel, const std::string& declared_at) {
   if (kernel.schema.empty()) return;
-  const auto difference = schema_difference(declared, parse_schema(kernel.schema));
+  const auto difference = schema_difference(declared, parse_schema("_" + kernel.schema));
   OPYARD_CHECK(!difference, kInvalidArgument, "mismatch of schema and kernel of the operator '",
                entry.name(), "': the definition is '", to_string(declared), "' (", declared_at,
                "), the kernel's is '", kernel.schema, "' (", kernel.debug, "): ", *difference);
