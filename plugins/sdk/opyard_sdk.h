@@ -1,0 +1,125 @@
+#pragma once
+
+#include <new>
+#include <string_view>
+#include <vector>
+
+#include "opyard/base/error.h"
+#include "opyard/base/fingerprint.h"
+#include "opyard/dispatch/library.h"
+#include "opyard_plugin.h"
+
+// Makes a plugin of a shared object whose kernels stand in OPYARD_LIBRARY* blocks:
+//
+//   OPYARD_PLUGIN("axpby", "1.0.0")            // once, at namespace scope
+//   OPYARD_PLUGIN("axpby", "1.0.0", &start)    // … and start(host) runs before the kernels are
+//   taken
+//
+// It defines the one exported function. Errors that start() or a block raises reach the host as its
+// status. Everything here is hidden in the plugin that includes it.
+namespace opyard::sdk {
+inline namespace abi_1 {
+#pragma GCC visibility push(hidden)
+
+using Start = void (*)(const opyard_host& host);
+
+struct PluginFacts {
+  std::string_view name;
+  std::string_view version;
+  Start start;
+  LibraryRange (*blocks)();
+};
+
+inline opyard_str as_str(std::string_view text) {
+  return {text.data(), static_cast<uint32_t>(text.size()), 0};
+}
+
+// What lives from init to fini: the blocks' records, and the array that the host reads.
+struct Instance {
+  const opyard_host* host;
+  std::vector<Library> libraries;
+  std::vector<opyard_block> blocks;
+};
+
+// Runs `body`; an exception becomes the status and its code.
+template <typename F>
+int32_t guarded(const opyard_host* host, opyard_status* status, F&& body) noexcept {
+  try {
+    body();
+    return static_cast<int32_t>(Code::kOk);
+  } catch (...) {
+    const Error error = current_error();
+    const auto code = static_cast<int32_t>(error.code());
+    if (host && host->set_status && status) host->set_status(status, code, as_str(error.message()));
+    return code;
+  }
+}
+
+inline int32_t init(const PluginFacts& facts, const opyard_host* host, void** instance,
+                    opyard_status* status) noexcept {
+  return guarded(host, status, [&] {
+    if (facts.start) facts.start(*host);
+    auto* made = new Instance{host, run_blocks(facts.blocks()), {}};
+    *instance = made;
+    for (const Library& library : made->libraries) made->blocks.push_back(library.block());
+  });
+}
+
+inline void fini(void* instance) noexcept { delete static_cast<Instance*>(instance); }
+
+inline int32_t give_blocks(void* instance, const opyard_block** blocks, uint64_t* count,
+                           opyard_status*) noexcept {
+  const auto* made = static_cast<const Instance*>(instance);
+  *blocks = made->blocks.data();
+  *count = made->blocks.size();
+  return static_cast<int32_t>(Code::kOk);
+}
+
+// Chooses the highest version that both sides know. The build's fingerprint tells the host whether
+// it may call typed kernels.
+inline int32_t shake_hands(const PluginFacts& facts, const opyard_plugin_table* table,
+                           const opyard_host_handshake* host,
+                           opyard_plugin_handshake* plugin) noexcept {
+  plugin->name = as_str(facts.name);
+  plugin->version = as_str(facts.version);
+  plugin->fingerprint = as_str(OPYARD_BUILD_FINGERPRINT);
+  if (host->abi_min > OPYARD_ABI_VERSION || host->abi_max < OPYARD_ABI_VERSION) {
+    plugin->message = as_str("this plugin speaks version 1.0 of the plugin interface only");
+    return static_cast<int32_t>(Code::kFailedPrecondition);
+  }
+  plugin->abi = OPYARD_ABI_VERSION;
+  plugin->table = table;
+  return static_cast<int32_t>(Code::kOk);
+}
+
+#pragma GCC visibility pop
+}  // namespace abi_1
+}  // namespace opyard::sdk
+
+#define OPYARD_PLUGIN(name, version, ...)                                                  \
+  OPYARD_BLOCKS_HERE()                                                                     \
+  static constexpr ::opyard::sdk::PluginFacts opyard_plugin_facts{                         \
+      name, version, ::opyard::sdk::Start{__VA_ARGS__}, &opyard_blocks_here};              \
+  static int32_t opyard_plugin_init(const opyard_host* host, void** instance,              \
+                                    opyard_status* status) {                               \
+    return ::opyard::sdk::init(opyard_plugin_facts, host, instance, status);               \
+  }                                                                                        \
+  static const void* opyard_plugin_extension(void*, opyard_str id, uint32_t min_version) { \
+    static constexpr opyard_kernels_ext kKernels{sizeof(opyard_kernels_ext), 0,            \
+                                                 &::opyard::sdk::give_blocks};             \
+    const bool asked = ::std::string_view(id.data, id.size) == "opyard.kernels";           \
+    return asked && min_version <= 1 ? &kKernels : nullptr;                                \
+  }                                                                                        \
+  extern "C" __attribute__((visibility("default"))) int32_t opyard_plugin_entry(           \
+      const opyard_host_handshake* host, opyard_plugin_handshake* plugin) {                \
+    static constexpr opyard_plugin_table kTable{sizeof(opyard_plugin_table),               \
+                                                0,                                         \
+                                                &opyard_plugin_init,                       \
+                                                nullptr,                                   \
+                                                nullptr,                                   \
+                                                nullptr,                                   \
+                                                &::opyard::sdk::fini,                      \
+                                                &opyard_plugin_extension};                 \
+    return ::opyard::sdk::shake_hands(opyard_plugin_facts, &kTable, host, plugin);         \
+  }                                                                                        \
+  static_assert(true, "takes the semicolon")
