@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Optional
+from typing import ClassVar, Optional, Tuple
 
 
 class Error(Exception):
@@ -24,6 +24,7 @@ class Error(Exception):
         self.reason = reason
         self.argument = argument
         self.cause = cause
+        self._key: Optional[Tuple[int, int]] = None  # stream and number of the call that failed first
 
     def __str__(self) -> str:
         text = self.message

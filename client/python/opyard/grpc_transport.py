@@ -27,18 +27,19 @@ _OPTIONS = [
 ]
 
 
-def _details_of(error: grpc.RpcError) -> common_pb2.ErrorInfo:
-    """The ErrorInfo in the trailing metadata, empty when there is none."""
-    info = common_pb2.ErrorInfo()
-    for key, value in error.trailing_metadata() or ():
+def _details_of(error: grpc.RpcError) -> Optional[common_pb2.ErrorInfo]:
+    """The ErrorInfo in the trailing metadata; None when the daemon did not speak (gRPC itself made the error)."""
+    metadata: Any = error.trailing_metadata() or ()
+    for key, value in metadata:
         if key == DETAILS_KEY:
+            info = common_pb2.ErrorInfo()
             try:
                 for detail in common_pb2.StatusDetails.FromString(value).details:
-                    if detail.Is(common_pb2.ErrorInfo.DESCRIPTOR):
-                        detail.Unpack(info)
+                    detail.Unpack(info)  # leaves `info` alone when it is something else
             except Exception:  # a peer's bytes: whatever is wrong with them, the status itself still counts
-                return common_pb2.ErrorInfo()
-    return info
+                info.Clear()
+            return info
+    return None
 
 
 def cause_of(info: common_pb2.ErrorInfo) -> Optional[Error]:
@@ -76,9 +77,10 @@ class GrpcTransport(Transport):
     def error(self, error: grpc.RpcError) -> Error:
         """gRPC's error in this package's words."""
         code, text = error.code(), error.details() or ""
-        if code == grpc.StatusCode.UNAVAILABLE and DETAILS_KEY not in dict(error.trailing_metadata() or ()):
-            return self._gone(text)
         info = _details_of(error)
+        if code == grpc.StatusCode.UNAVAILABLE and info is None:
+            return self._gone(text)
+        info = info or common_pb2.ErrorInfo()
         number = code.value[0] if code is not None else 2
         return error_of(number, text, op=info.op, reason=info.reason, argument=info.argument, cause=cause_of(info))
 

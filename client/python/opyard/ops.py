@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from types import CodeType
-from typing import TYPE_CHECKING, Any, Optional, Sequence
+from typing import TYPE_CHECKING, Any, Sequence
 
 import numpy as np
 
@@ -64,7 +64,7 @@ def python_value(value: common_pb2.Value) -> Any:
     return getattr(value, kind)
 
 
-class Callable:
+class BoundOperator:
     """An operator, `yard.ops.aten.add`, or one overload of it, `yard.ops.aten.add.Tensor`."""
 
     def __init__(self, yard: Yard, operator: Operator) -> None:
@@ -75,11 +75,11 @@ class Callable:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return invoke(self._yard, self._operator, args, kwargs)
 
-    def __getattr__(self, name: str) -> Callable:
+    def __getattr__(self, name: str) -> BoundOperator:
         if name.startswith("__"):
             raise AttributeError(name)
         try:
-            return Callable(self._yard, self._operator.only(name))
+            return BoundOperator(self._yard, self._operator.only(name))
         except NotFound as error:
             raise AttributeError(str(error)) from None
 
@@ -101,11 +101,10 @@ class Namespace:
         self._yard = yard
         self._name = name
 
-    def __getattr__(self, name: str) -> Callable:
+    def __getattr__(self, name: str) -> BoundOperator:
         if name.startswith("__"):
             raise AttributeError(name)
-        found = Callable(self._yard, self._yard.ops._find(f"{self._name}::{name}"))
-        return found
+        return BoundOperator(self._yard, find(self._yard, f"{self._name}::{name}"))
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"
@@ -117,7 +116,6 @@ class Ops:
 
     def __init__(self, yard: Yard) -> None:
         self._yard = yard
-        self._operators: dict[str, Operator] = {}
 
     def __getattr__(self, name: str) -> Namespace:
         if name.startswith("__"):
@@ -127,21 +125,15 @@ class Ops:
     def __dir__(self) -> list[str]:
         return sorted({name.split("::")[0] for name in self._yard.list_ops()})
 
-    def _find(self, name: str) -> Operator:
-        """The operator with all its overloads; asks the Registry once. Raises NotFound, which names the nearest."""
-        operator = self._operators.get(name)
-        if operator is None:
-            pipeline = self._yard._pipeline
-            reply = pipeline.transport.get_schema(name, pipeline.timeout)
-            operator = self._operators[name] = Operator(name, [Overload(schema) for schema in reply.schemas])
-        return operator
 
-    def _forget(self) -> None:
-        """Schemas are asked for again: a plugin came or went."""
-        self._operators.clear()
-
-    def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        return invoke(self._yard, self._find(name), args, kwargs)
+def find(yard: Yard, name: str) -> Operator:
+    """The operator with all its overloads; asks the Registry once. Raises NotFound, which names the nearest."""
+    operator = yard._operators.get(name)
+    if operator is None:
+        pipeline = yard._pipeline
+        reply = pipeline.transport.get_schema(name, pipeline.timeout)
+        operator = yard._operators[name] = Operator(name, [Overload(schema) for schema in reply.schemas])
+    return operator
 
 
 def _prepared(yard: Yard, plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:

@@ -248,7 +248,8 @@ class Pipeline:
         kept.CopyFrom(call)
         del stream.frame.ops[-1]
         self._flush(stream)
-        return stream.frame.ops.append(kept) or stream.frame.ops[-1]
+        stream.frame.ops.append(kept)
+        return stream.frame.ops[-1]
 
     def _take_ids(self, stream: _Stream, count: int) -> int:
         first = (stream.number << 48) + stream.next_id + 1
@@ -288,7 +289,7 @@ class Pipeline:
         frame = stream.frame
         if self.released:
             most = int(self.limits.list_items) or 65536
-            ids = []
+            ids: list[int] = []
             while self.released and len(ids) < most:
                 id_ = self.released.popleft()
                 self._failed.pop(id_, None)
@@ -332,7 +333,8 @@ class Pipeline:
 
     def _seen(self, error: Error) -> Error:
         with self._lock:
-            self._unseen.pop(getattr(error, "key", None), None)  # type: ignore[call-overload]
+            if error._key is not None:
+                self._unseen.pop(error._key, None)
         return error.again()
 
     # The stream and its threads.
@@ -418,7 +420,7 @@ class Pipeline:
             key = (info.cause.stream, info.cause.seq)
         error = error_of(failure.code, failure.message, op=cause.op if cause else info.op,
                          site=cause.site if cause else "", reason=info.reason, argument=info.argument, cause=cause)
-        error.key = key  # type: ignore[attr-defined]
+        error._key = key
         if failure.seq:
             record = next((r for r in stream.records if r.seq == failure.seq), None)
             if record is not None:
@@ -442,8 +444,8 @@ class Pipeline:
             self._failed[id_] = error
         if record.target and record.target not in self._failed:
             self._pending.setdefault(record.target, error)
-        if first and len(self._unseen) < MAX_UNSEEN:
-            self._unseen[error.key] = error  # type: ignore[attr-defined]
+        if first and error._key is not None and len(self._unseen) < MAX_UNSEEN:
+            self._unseen[error._key] = error
 
     def _on_result(self, stream: _Stream, result: ops_pb2.Result) -> None:
         if result.seq == 0:
@@ -474,7 +476,7 @@ class Pipeline:
             for record in stream.records:
                 lost = error_of(error.code, f"the stream ended while this call was under way: {error.message}",
                                 site=record.site, reason=error.reason)
-                lost.key = (stream.number, record.seq)  # type: ignore[attr-defined]
+                lost._key = (stream.number, record.seq)
                 self._blame(record, lost, True)
             stream.records.clear()
             boxes = [box for boxes in stream.fetches.values() for box in boxes]
