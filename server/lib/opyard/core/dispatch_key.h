@@ -58,6 +58,7 @@ enum KeyGroup : uint8_t {
   kGroupAutograd = 16,
   kGroupAutocast = 32,
   kGroupBatched = 64,
+  kGroupIncluded = 128,  // in every call unless the thread takes it out
 };
 
 bool is_alias_key(DispatchKey key) noexcept;

@@ -8,10 +8,6 @@ thread_local constinit ThreadState thread_state{};
 
 namespace {
 
-constexpr uint64_t bit(DispatchKey functionality) {
-  return uint64_t{1} << (KeySet::kFunctionalityShift + static_cast<int>(functionality) - 1);
-}
-
 void carry(ThreadState* to, const ThreadState& from) noexcept {
   const Root* root = to->root;
   EpochSlot* slot = to->slot;
@@ -21,10 +17,6 @@ void carry(ThreadState* to, const ThreadState& from) noexcept {
 }
 
 }  // namespace
-
-constinit const KeySet kDefaultIncluded{bit(DispatchKey::BackendSelect) |
-                                        bit(DispatchKey::ADInplaceOrView)};
-constinit const KeySet kDefaultExcluded = kAutocastKeys;
 
 void set_included_keys(KeySet keys) noexcept {
   thread_state.included_xor = (keys ^ kDefaultIncluded).bits();

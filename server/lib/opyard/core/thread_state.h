@@ -13,8 +13,8 @@ class AllocationBudget;  // core/allocator.h
 
 // The keys that a call adds and takes away by default: {BackendSelect, ADInplaceOrView} in,
 // all Autocast keys out.
-extern const KeySet kDefaultIncluded;
-extern const KeySet kDefaultExcluded;
+constexpr KeySet kDefaultIncluded = KeySet::functionalities(kGroupIncluded);
+constexpr KeySet kDefaultExcluded = kAutocastKeys;
 
 // What a thread brings to every call. One cache line, all zero at the start (the two key sets are
 // stored XOR their defaults), read with the initial-exec model. Only its own thread touches it;

@@ -1,7 +1,6 @@
 #include "opyard/dispatch/dispatcher.h"
 
 #include <algorithm>
-#include <array>
 
 #include "opyard/base/check.h"
 #include "opyard/base/no_destructor.h"
@@ -186,11 +185,11 @@ void on_stack(const FunctionSchema& schema, Stack& stack, Call call) {
   const size_t n_in = schema.arguments.size();
   OPYARD_CHECK(stack.size() >= n_in, kInvalidArgument, "the operator '", schema.full_name(),
                "' takes ", n_in, " arguments, got ", stack.size());
-  std::array<IValue, 8> few;
-  std::vector<IValue> many;
+  IValue single;
+  std::vector<IValue> several;
   const size_t n_out = schema.returns.size();
-  if (n_out > few.size()) many.resize(n_out);
-  IValue* out = many.empty() ? few.data() : many.data();
+  if (n_out > 1) several.resize(n_out);
+  IValue* out = n_out > 1 ? several.data() : &single;
   call(stack.data() + (stack.size() - n_in), static_cast<uint32_t>(n_in), out,
        static_cast<uint32_t>(n_out));
   stack.resize(stack.size() - n_in);
