@@ -131,6 +131,7 @@ def find(yard: Yard, name: str) -> Operator:
     operator = yard._operators.get(name)
     if operator is None:
         pipeline = yard._pipeline
+        pipeline.check_open()
         reply = pipeline.transport.get_schema(name, pipeline.timeout)
         operator = yard._operators[name] = Operator(name, [Overload(schema) for schema in reply.schemas])
     return operator

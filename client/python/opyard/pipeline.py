@@ -182,14 +182,18 @@ class Pipeline:
 
     # Ends.
 
-    def close(self, timeout: float) -> None:
-        """Carries out what was called, then gives the session back. Errors are raised after everything is closed."""
+    def close(self, timeout: float) -> Optional[Error]:
+        """Carries out what was called, then gives the session back. Returns a failure that nobody has looked at.
+
+        Errors of the fence are raised after everything is closed.
+        """
         with self._lock:
             if self._closed is not None:
-                return
+                return None
         try:
             if self._stream.end is None:
                 self.fence()
+            return self.unseen()
         finally:
             self.abandon()
             try:
@@ -339,9 +343,12 @@ class Pipeline:
 
     # The stream and its threads.
 
-    def _live(self) -> _Stream:
+    def check_open(self) -> None:
         if self._closed is not None:
             raise self._closed.again()
+
+    def _live(self) -> _Stream:
+        self.check_open()
         if self._stream.end is not None:
             self._reopen()
         return self._stream
@@ -473,10 +480,11 @@ class Pipeline:
         stream.tokens.put(_STOP)
         with self._lock:
             stream.end = error
+            lost_key = (stream.number, stream.acked + 1)  # one reason: who has seen one of them has seen all
             for record in stream.records:
                 lost = error_of(error.code, f"the stream ended while this call was under way: {error.message}",
                                 site=record.site, reason=error.reason)
-                lost._key = (stream.number, record.seq)
+                lost._key = lost_key
                 self._blame(record, lost, True)
             stream.records.clear()
             boxes = [box for boxes in stream.fetches.values() for box in boxes]

@@ -47,11 +47,11 @@ class Overload:
     def gathers(self, args: Sequence[Any]) -> bool:
         """x.view(2, 3): the numbers at the end are one int[]."""
         last = len(self.positional) - 1
-        if last < 0 or len(args) <= last or not self.positional[last].kind.is_int_list:
+        if last < 0 or len(args) <= last:
             return False
-        rest = args[last:]
-        return (len(rest) > 1 or not self.positional[last].kind.fixed_size) and all(
-            isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in rest)
+        kind = self.positional[last].kind
+        return kind.is_int_list and not kind.fixed_size and all(
+            isinstance(item, (int, np.integer)) and not isinstance(item, bool) for item in args[last:])
 
     def cost(self, args: Sequence[Any], kwargs: dict[str, Any]) -> Optional[int]:
         return None if self.complaint(args, kwargs) else self._sum(args, kwargs)

@@ -218,14 +218,12 @@ class Yard:
         if self in _open_yards:
             _open_yards.discard(self)
             try:
-                self._pipeline.close(self._pipeline.timeout)
+                unseen = self._pipeline.close(self._pipeline.timeout)
             except Error as error:
                 warnings.warn(f"the yard was closed, but: {error}", RuntimeWarning, stacklevel=2)
                 return
-            error_left = self._pipeline.unseen()
-            if error_left is not None:
-                warnings.warn(f"a call failed and nobody looked at its result: {error_left}", RuntimeWarning,
-                              stacklevel=2)
+            if unseen is not None:
+                warnings.warn(f"a call failed and nobody looked at its result: {unseen}", RuntimeWarning, stacklevel=2)
 
     def __enter__(self) -> Yard:
         return self

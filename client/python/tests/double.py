@@ -97,7 +97,7 @@ OPERATORS = {
         lambda x, dim, keepdim=False, dtype=None: x.sum(axis=tuple(dim), keepdims=keepdim, dtype=dtype or x.dtype),
     "aten::view(Tensor self, SymInt[] size) -> Tensor": lambda x, size: x.reshape(size),
     "aten::slice.Tensor(Tensor self, int dim=0, SymInt? start=None, SymInt? end=None, SymInt step=1) -> Tensor":
-        lambda x, dim, start, end, step: x[(slice(None),) * dim + (slice(start, end, step),)],
+        lambda x, dim=0, start=None, end=None, step=1: x[(slice(None),) * dim + (slice(start, end, step),)],
     "aten::select.int(Tensor self, int dim, SymInt index) -> Tensor":
         lambda x, dim, index: x[(slice(None),) * dim + (index, ...)],
     "aten::unsqueeze(Tensor self, int dim) -> Tensor": np.expand_dims,
