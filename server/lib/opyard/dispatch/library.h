@@ -159,11 +159,13 @@ std::vector<Library> run_blocks(LibraryRange range);
 
 }  // namespace opyard
 
+// The records' alignment is said, or compilers raise it for speed and leave gaps between them.
 #define OPYARD_CONCAT_(a, b) a##b
 #define OPYARD_CONCAT(a, b) OPYARD_CONCAT_(a, b)
 #define OPYARD_BLOCK_(kind, ns, key, m, id)                                                   \
   static void OPYARD_CONCAT(opyard_fill_, id)(::opyard::Library & m);                         \
-  [[gnu::used, gnu::retain, gnu::section("opyard_library")]] static ::opyard::LibraryRecord   \
+  [[gnu::used, gnu::retain, gnu::section("opyard_library"),                                   \
+    gnu::aligned(alignof(::opyard::LibraryRecord))]] static ::opyard::LibraryRecord           \
       OPYARD_CONCAT(opyard_record_, id) = {&OPYARD_CONCAT(opyard_fill_, id), ns, key,         \
                                            __FILE__, __LINE__, kind};                         \
   static void OPYARD_CONCAT(opyard_fill_, id)([[maybe_unused]] ::opyard::Library & m)
@@ -182,7 +184,8 @@ std::vector<Library> run_blocks(LibraryRange range);
   extern "C" __attribute__((visibility("hidden"))) ::opyard::LibraryRecord                        \
       __start_opyard_library[];                                                                   \
   extern "C" __attribute__((visibility("hidden"))) ::opyard::LibraryRecord __stop_opyard_library[]; \
-  [[gnu::used, gnu::retain, gnu::section("opyard_library")]] static ::opyard::LibraryRecord       \
+  [[gnu::used, gnu::retain, gnu::section("opyard_library"),                                       \
+    gnu::aligned(alignof(::opyard::LibraryRecord))]] static ::opyard::LibraryRecord               \
       opyard_empty_record = {nullptr, "", "", __FILE__, __LINE__, 0};                             \
   static ::opyard::LibraryRange opyard_blocks_here() {                                            \
     return {__start_opyard_library, __stop_opyard_library};                                       \
