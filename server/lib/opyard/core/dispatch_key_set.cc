@@ -16,11 +16,17 @@ constexpr std::array<bool, kNumFunctionalities> kIsPerBackend = {
 #undef OPYARD_PB
 };
 
-// Sums the slots of all functionalities before f.
-constexpr detail::SlotOffset slot_offset(int f) {
+// Slots of all functionalities before f.
+constexpr int first_slot(int f) {
   int first = 0;
   for (int i = 0; i < f; ++i) first += kIsPerBackend[i] ? kNumBackends : 1;
-  return {static_cast<uint16_t>(first), static_cast<uint16_t>(kIsPerBackend[f] ? 0xffff : 0)};
+  return first;
+}
+
+constexpr detail::EntryOffset entry_offset(int f) {
+  int first = 0;
+  for (int i = 0; i < f; ++i) first += kIsPerBackend[i] ? kNumBackends + 1 : 1;
+  return {static_cast<uint16_t>(first), static_cast<uint16_t>(kIsPerBackend[f] ? 0xff : 0)};
 }
 
 struct AliasRule {
@@ -43,10 +49,10 @@ uint64_t functionality_bit(int value) {
 }  // namespace
 
 namespace detail {
-const SlotOffset kSlotOffsets[kNumFunctionalities] = {
-    slot_offset(0),
-#define OPYARD_F(name, groups) slot_offset(static_cast<int>(DispatchKey::name)),
-#define OPYARD_PB(name, prefix, groups) slot_offset(static_cast<int>(DispatchKey::name)),
+const EntryOffset kEntryOffsets[kNumFunctionalities] = {
+    entry_offset(0),
+#define OPYARD_F(name, groups) entry_offset(static_cast<int>(DispatchKey::name)),
+#define OPYARD_PB(name, prefix, groups) entry_offset(static_cast<int>(DispatchKey::name)),
     OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
 #undef OPYARD_F
 #undef OPYARD_PB
@@ -105,16 +111,20 @@ std::string to_string(KeySet set) {
 int slot_of(DispatchKey key) {
   OPYARD_CHECK(is_runtime_key(key), kInvalidArgument, "the key '", to_string(key),
                "' owns no table slot; name a runtime key such as CPU or AutogradCPU");
-  const detail::SlotOffset offset = detail::kSlotOffsets[static_cast<int>(functionality_of(key))];
-  return offset.first + (offset.backend_mask ? static_cast<int>(backend_of(key)) - 1 : 0);
+  const int functionality = static_cast<int>(functionality_of(key));
+  return first_slot(functionality) +
+         (kIsPerBackend[functionality] ? static_cast<int>(backend_of(key)) - 1 : 0);
 }
 
 DispatchKey key_of_slot(int slot) noexcept {
   int f = kNumFunctionalities - 1;
-  while (detail::kSlotOffsets[f].first > slot) --f;
-  const int backend = slot - detail::kSlotOffsets[f].first + 1;
-  return runtime_key(static_cast<DispatchKey>(f), static_cast<Backend>(backend));
+  while (first_slot(f) > slot) --f;
+  return runtime_key(static_cast<DispatchKey>(f), static_cast<Backend>(slot - first_slot(f) + 1));
 }
+
+int entry_of_slot(int slot) noexcept { return KeySet(key_of_slot(slot)).entry(); }
+
+int KeySet::slot() const noexcept { return slot_of(highest_priority()); }
 
 bool alias_contains(DispatchKey alias, DispatchKey key) {
   if (!is_alias_key(alias)) return alias == key;

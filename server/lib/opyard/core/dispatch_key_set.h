@@ -11,12 +11,12 @@
 namespace opyard {
 
 namespace detail {
-// Where a functionality's slots begin in an operator's table, and whether the backend is added.
-struct SlotOffset {
+// Where a functionality's entries begin in an operator's table, and whether the backend is added.
+struct EntryOffset {
   uint16_t first;
-  uint16_t backend_mask;  // 0xffff: one slot per backend; 0: a single slot
+  uint16_t backend_mask;  // 0xff: an entry per backend, and one for "no backend"; 0: a single one
 };
-extern const SlotOffset kSlotOffsets[kNumFunctionalities];
+extern const EntryOffset kEntryOffsets[kNumFunctionalities];
 constexpr int count_per_backend_functionalities() {
   return 0
 #define OPYARD_F(name, groups)
@@ -28,9 +28,12 @@ constexpr int count_per_backend_functionalities() {
 }
 }  // namespace detail
 
-// Slots in every operator's table.
+// Runtime keys, Undefined included: what a table is told about.
 inline constexpr int kNumSlots =
     kNumFunctionalities + detail::count_per_backend_functionalities() * (kNumBackends - 1);
+// How a table is laid out: each per-backend functionality has one entry more, for sets that name no
+// backend. It repeats Undefined, so that finding an entry takes no branch.
+inline constexpr int kNumEntries = kNumSlots + detail::count_per_backend_functionalities();
 
 static_assert(kNumBackends + kNumFunctionalities - 1 <= 64, "a key set is one 64-bit word");
 
@@ -107,13 +110,13 @@ class KeySet {
   // The same among Dense, Quantized, Sparse and SparseCsr only.
   DispatchKey highest_priority_backend_key() const noexcept;
 
-  // The table slot of highest_priority(). Hot: two bit scans and one load.
-  int slot() const noexcept {
-    const detail::SlotOffset offset = detail::kSlotOffsets[highest_functionality_value()];
-    const unsigned backend = highest_backend_value() & offset.backend_mask;
-    const int slot = offset.first + static_cast<int>(backend) - (offset.backend_mask & 1);
-    return (offset.backend_mask & 1) > backend ? 0 : slot;
+  // The table entry of highest_priority(). Hot: two bit scans and one load.
+  int entry() const noexcept {
+    const detail::EntryOffset offset = detail::kEntryOffsets[highest_functionality_value()];
+    return offset.first + static_cast<int>(highest_backend_value() & offset.backend_mask);
   }
+  // The slot of highest_priority().
+  int slot() const noexcept;
 
   // Runtime keys in ascending order: functionality first, then backend. Building blocks never
   // appear.
@@ -130,11 +133,14 @@ class KeySet {
   static uint64_t bits_of(DispatchKey key) noexcept;
 
  private:
+  // A bit below the lowest one stands in for "none", so that neither scan has to ask.
   constexpr unsigned highest_functionality_value() const noexcept {
-    return 64u - static_cast<unsigned>(std::countl_zero(bits_ >> kFunctionalityShift));
+    return 63u - static_cast<unsigned>(
+                     std::countl_zero(bits_ >> (kFunctionalityShift - 1) | uint64_t{1}));
   }
   constexpr unsigned highest_backend_value() const noexcept {
-    return 64u - static_cast<unsigned>(std::countl_zero(bits_ & kBackendBits));
+    return 63u - static_cast<unsigned>(
+                     std::countl_zero((bits_ & kBackendBits) << 1 | uint64_t{1}));
   }
 
   uint64_t bits_ = 0;
@@ -149,8 +155,9 @@ std::string to_string(KeySet set);
 
 // The slot of a runtime key; raises INVALID_ARGUMENT for alias keys and building blocks.
 int slot_of(DispatchKey key);
-// The runtime key of a slot.
+// The runtime key of a slot, and the entry that a table keeps for it.
 DispatchKey key_of_slot(int slot) noexcept;
+int entry_of_slot(int slot) noexcept;
 
 // The runtime keys that an alias key stands for; the key itself when it is none.
 std::vector<DispatchKey> expand_alias(DispatchKey key);

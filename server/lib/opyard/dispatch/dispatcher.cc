@@ -107,7 +107,7 @@ const OperatorTable* Dispatcher::table_of(const OperatorEntry& entry) const noex
   const Root* root = thread_state.root;
   const std::atomic<const Root*>& source = registry_->root();
   if (&source != &global_root || entry.index() >= root->size) root = source.load();
-  return root->tables[entry.index()];
+  return root->table(entry.index());
 }
 
 std::optional<OperatorHandle> Dispatcher::find(std::string_view name) const {

@@ -25,7 +25,7 @@ std::string describe_kernels(const OperatorTable& table) {
   int passing = 0;
   int shown = 0;
   for (int i = 0; i < kNumSlots; ++i) {
-    const Kernel& kernel = *table.slots[i].kernel;
+    const Kernel& kernel = *table.slot_at(i).kernel;
     if (kernel.kind == KernelKind::kFallthrough || kernel.kind == KernelKind::kPassDown ||
         kernel.built_in) {
       ++passing;
@@ -41,7 +41,7 @@ std::string describe_kernels(const OperatorTable& table) {
 std::string fix_for(const OperatorTable& table, DispatchKey key) {
   const Backend backend = backend_of(key);
   const std::string device = backend == Backend::kNone ? "that device" : to_string(Device(backend));
-  if (table.slots[slot_of(DispatchKey::CPU)].kernel->kind == KernelKind::kOrdinary) {
+  if (table.slot(KeySet(DispatchKey::CPU)).kernel->kind == KernelKind::kOrdinary) {
     return str_cat("Move the arguments to cpu, or load a plugin that has this operator for ",
                    device, ".");
   }

@@ -24,7 +24,7 @@ std::string_view kind_text(KernelKind kind) {
 
 Hop hop_at(const OperatorTable& table, KeySet keys) {
   const int slot = keys.slot();
-  const Kernel& kernel = *table.slots[slot].kernel;
+  const Kernel& kernel = *table.slot(keys).kernel;
   const std::string_view kind = kind_text(kernel.kind);
   return {table.op->name(),
           key_of_slot(slot),
@@ -96,7 +96,7 @@ std::vector<TableRow> Dispatcher::table(OperatorHandle op) const {
   const OperatorTable* table = table_of(op.entry());
   std::vector<TableRow> rows;
   for (int i = 0; i < kNumSlots; ++i) {
-    const Kernel& kernel = *table->slots[i].kernel;
+    const Kernel& kernel = *table->slot_at(i).kernel;
     rows.push_back({key_of_slot(i), kernel.kind, kernel.is_fallback, kernel.built_in, kernel.debug,
                     std::string(to_string(table->reasons[i])), kernel.plugin});
   }
@@ -147,14 +147,14 @@ void Registry::check_invariants() {
   MutexLock lock(mutex_);
   const Root* root = root_->load();
   for (const auto& entry : entries_) {
-    const OperatorTable& stored = *root->tables[entry->index()];
+    const OperatorTable& stored = *root->table(entry->index());
     OPYARD_CHECK(!entry->schema() || entry->schema()->full_name() == entry->name(), kInternal,
                  "'", entry->name(), "' has the schema of another name");
     if (entry->definitions_ == 0 && entry->registrations_.empty()) continue;
     for (int i = 0; i < kNumSlots; ++i) {
       const Resolution wanted = resolve(entry->registrations_, fallbacks_, key_of_slot(i));
       const bool equal = stored.reasons[i] == wanted.reason &&
-                         (!wanted.kernel || stored.slots[i].kernel == wanted.kernel ||
+                         (!wanted.kernel || stored.slot_at(i).kernel == wanted.kernel ||
                           (i == 0 && wanted.kernel->kind == KernelKind::kFallthrough));
       OPYARD_CHECK(equal, kInternal, "the stored table of '", entry->name(), "' differs at ",
                    to_string(key_of_slot(i)), ": stored '", to_string(stored.reasons[i]),

@@ -31,7 +31,7 @@ class OpHandle<R(A...)> : public OpHandleBase {
   // The whole path: keys of the arguments and of the thread, masks, slot, kernel.
   R operator()(A... arguments) const {
     const PinnedRoot pin;
-    const OperatorTable* table = pin.root().tables[index];
+    const OperatorTable* table = pin.root().table(index);
     pin.note(table);
     const KeySet keys = ((keys_of(arguments) | ... | included_keys())) - excluded_keys();
     return invoke<R, A...>(Keys{table->masked(keys), table}, std::forward<A>(arguments)...);
@@ -40,7 +40,7 @@ class OpHandle<R(A...)> : public OpHandleBase {
   // Uses `keys` as they are: no thread state, no masks, no look at the arguments.
   R redispatch(KeySet keys, A... arguments) const {
     const PinnedRoot pin;
-    return invoke<R, A...>(Keys{keys, pin.root().tables[index]}, std::forward<A>(arguments)...);
+    return invoke<R, A...>(Keys{keys, pin.root().table(index)}, std::forward<A>(arguments)...);
   }
 };
 

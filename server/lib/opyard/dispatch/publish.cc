@@ -1,3 +1,6 @@
+#include <algorithm>
+#include <cstddef>
+#include <new>
 #include <utility>
 
 #include "opyard/dispatch/registry.h"
@@ -13,22 +16,40 @@ struct OwnedTable : OperatorTable {
   std::vector<KernelPtr> kernels;
 };
 
-// A root with the array and the index that it points to.
-struct OwnedRoot : Root {
-  std::vector<const OperatorTable*> table_list;
+// What a root keeps alive lies before it, and its tables behind it, in one block of memory.
+struct OwnedRoot {
   std::shared_ptr<const NameIndex> index;
+  Root root;
+
+  static OwnedRoot* make(size_t tables) {
+    void* memory = ::operator new(sizeof(OwnedRoot) + tables * sizeof(const OperatorTable*));
+    auto* owned = new (memory) OwnedRoot;
+    owned->root.size = tables;
+    std::fill_n(owned->tables(), tables, nullptr);
+    return owned;
+  }
+  static OwnedRoot* of(const Root* root) {
+    return reinterpret_cast<OwnedRoot*>(reinterpret_cast<uintptr_t>(root) -
+                                        offsetof(OwnedRoot, root));
+  }
+  static void destroy(OwnedRoot* owned) {
+    owned->~OwnedRoot();
+    ::operator delete(owned);
+  }
+  const OperatorTable** tables() { return reinterpret_cast<const OperatorTable**>(this + 1); }
 };
+static_assert(sizeof(OwnedRoot) == offsetof(OwnedRoot, root) + sizeof(Root));
 
 // What one publication replaced: freed together after its grace period.
 struct Replaced {
-  const OwnedRoot* root;
+  OwnedRoot* root;
   std::vector<const OwnedTable*> tables;
 };
 
 void free_replaced(void* pointer) {
   auto* replaced = static_cast<Replaced*>(pointer);
   for (const OwnedTable* table : replaced->tables) delete table;
-  delete replaced->root;
+  OwnedRoot::destroy(replaced->root);
   delete replaced;
 }
 
@@ -69,10 +90,14 @@ OperatorTable* Registry::build_table(const OperatorEntry& entry) {
     }
     if (kernel->kind == KernelKind::kFallthrough) mask_out(*table, key);
     const bool passes_down = kernel->kind == KernelKind::kPassDown;
-    table->slots[i] = {passes_down ? entry.signature_.pass_down : kernel->typed, kernel};
+    table->entries[entry_of_slot(i)] = {passes_down ? entry.signature_.pass_down : kernel->typed,
+                                        kernel};
     if (table->kernels.empty() || table->kernels.back().get() != kernel) {
       table->kernels.push_back(KernelPtr::share(kernel));
     }
+  }
+  for (Slot& slot : table->entries) {
+    if (!slot.kernel) slot = table->entries[0];  // a functionality that names no backend
   }
   finish_masks(*table);
   return table;
@@ -95,23 +120,21 @@ std::shared_ptr<const NameIndex> Registry::build_index() {
 
 void Registry::publish() {
   if (dirty_.empty() && !names_changed_) return;
-  const auto* old = static_cast<const OwnedRoot*>(root_->load(std::memory_order_relaxed));
+  const Root* current = root_->load(std::memory_order_relaxed);
+  OwnedRoot* old = current ? OwnedRoot::of(current) : nullptr;
   auto* replaced = new Replaced{old, {}};
-  auto* next = new OwnedRoot;
-  if (old) next->table_list = old->table_list;
-  next->table_list.resize(entries_.size(), nullptr);
+  OwnedRoot* next = OwnedRoot::make(entries_.size());
+  if (old) std::copy_n(old->tables(), old->root.size, next->tables());
   for (const OperatorEntry* entry : std::exchange(dirty_, {})) {
-    const OperatorTable*& place = next->table_list[entry->index()];
+    const OperatorTable*& place = next->tables()[entry->index()];
     if (place) replaced->tables.push_back(static_cast<const OwnedTable*>(place));
     place = build_table(*entry);
   }
   next->index = !old || names_changed_ ? build_index() : old->index;
   names_changed_ = false;
-  next->generation = old ? old->generation + 1 : 1;
-  next->size = static_cast<uint32_t>(next->table_list.size());
-  next->tables = next->table_list.data();
-  next->names = next->index.get();
-  root_->store(next, std::memory_order_release);
+  next->root.generation = old ? old->root.generation + 1 : 1;
+  next->root.names = next->index.get();
+  root_->store(&next->root, std::memory_order_release);
   if (old) {
     epoch::retire(replaced, &free_replaced);
   } else {
@@ -127,11 +150,9 @@ void Registry::make_global() {
 
 Registry::~Registry() {
   MutexLock lock(mutex_);
-  const auto* last = static_cast<const OwnedRoot*>(root_->load());
-  for (const OperatorTable* table : last->table_list) {
-    delete static_cast<const OwnedTable*>(table);
-  }
-  delete last;
+  OwnedRoot* last = OwnedRoot::of(root_->load());
+  for (size_t i = 0; i < last->root.size; ++i) delete static_cast<const OwnedTable*>(last->tables()[i]);
+  OwnedRoot::destroy(last);
 }
 
 }  // namespace opyard

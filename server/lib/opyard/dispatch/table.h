@@ -73,7 +73,7 @@ struct OperatorTable {
   bool per_backend_masks = false;   // backend_masks differ and count instead of mask
   const OperatorEntry* op = nullptr;
   KeySet backend_masks[kNumBackends];
-  Slot slots[kNumSlots];
+  Slot entries[kNumEntries];
   Reason reasons[kNumSlots];
 
   // The keys of a call after thread state: what falls through is taken away.
@@ -84,7 +84,8 @@ struct OperatorTable {
     }
     return keys & mask;
   }
-  const Slot& slot(KeySet keys) const noexcept { return slots[keys.slot()]; }
+  const Slot& slot(KeySet keys) const noexcept { return entries[keys.entry()]; }
+  const Slot& slot_at(int slot) const noexcept { return entries[entry_of_slot(slot)]; }
 };
 
 inline const OperatorEntry& Keys::op() const noexcept { return *table->op; }
@@ -95,9 +96,13 @@ class NameIndex;
 // shared between roots. Index 0 is the table of operators that are not registered.
 struct Root {
   uint64_t generation = 0;
-  uint32_t size = 0;
+  uint64_t size = 0;
   const NameIndex* names = nullptr;
-  const OperatorTable* const* tables = nullptr;
+
+  // The tables lie right behind the root, in the same block of memory.
+  const OperatorTable* table(uint32_t index) const noexcept {
+    return reinterpret_cast<const OperatorTable* const*>(this + 1)[index];
+  }
 };
 
 // The root of Dispatcher::global().
