@@ -63,12 +63,12 @@ class Network:
         result: Tensor = aten.addmm(self.b2, hidden, self.w2)
         return result
 
-    def step(self, x: Tensor, truth: Tensor) -> Tensor:
-        """One step on a batch; `truth` has a one at each image's digit. Returns the mean loss, still in the daemon."""
-        aten, count = self.yard.ops.aten, x.shape[0]
+    def step(self, x: Tensor, truth: Tensor, count: int) -> Tensor:
+        """One step on `count` images; `truth` has a one at each image's digit. Returns the mean loss, not yet fetched."""
+        aten = self.yard.ops.aten
         before = aten.addmm(self.b1, x, self.w1)
         hidden = before.relu()
-        likely = aten.addmm(self.b2, hidden, self.w2).softmax(1)
+        likely: Tensor = aten.addmm(self.b2, hidden, self.w2).softmax(1)
         loss = -((likely + 1e-9).log() * truth).sum() / count
 
         d_scores = (likely - truth) / count
@@ -112,7 +112,7 @@ def train(yard: Yard, chosen: argparse.Namespace) -> tuple[Network, float]:
         total, steps = yard.zeros(()), 0
         for start in range(0, len(images) - chosen.batch + 1, chosen.batch):
             batch = order[start:start + chosen.batch]
-            total += network.step(x[batch], truth[batch])
+            total += network.step(x[batch], truth[batch], chosen.batch)
             steps += 1
         loss, accuracy = float(total) / max(steps, 1), network.accuracy(held_x, held_y)
         progress.show(f"epoch {epoch:3d}/{chosen.epochs}  loss {loss:.4f}  accuracy {accuracy:.4f}")
