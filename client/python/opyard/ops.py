@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Sequence
 import numpy as np
 
 from .errors import FailedPrecondition, InvalidArgument, NotFound, Unimplemented
-from .schema import Operator, Overload, Plan
+from .schema import Operator, Plan
 from .tensor import Tensor
 from .v1 import common_pb2, ops_pb2, registry_pb2
 
@@ -105,7 +105,7 @@ class Namespace:
     def __getattr__(self, name: str) -> BoundOperator:
         if name.startswith("__"):
             raise AttributeError(name)
-        return BoundOperator(self._yard, find(self._yard, f"{self._name}::{name}"))
+        return BoundOperator(self._yard, self._yard._find(f"{self._name}::{name}"))
 
     def __dir__(self) -> list[str]:
         prefix = f"{self._name}::"
@@ -128,17 +128,6 @@ class Ops:
 
     def __dir__(self) -> list[str]:
         return sorted({name.split("::")[0] for name in self._yard.list_ops()})
-
-
-def find(yard: Yard, name: str) -> Operator:
-    """The operator with all its overloads; asks the Registry once. Raises NotFound, which names the nearest."""
-    operator = yard._operators.get(name)
-    if operator is None:
-        pipeline = yard._pipeline
-        pipeline.check_open()
-        reply = pipeline.transport.get_schema(name, pipeline.timeout)
-        operator = yard._operators[name] = Operator(name, [Overload(schema) for schema in reply.schemas])
-    return operator
 
 
 def _prepared(yard: Yard, plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:

@@ -157,28 +157,24 @@ class Tensor:
 
     # Calls.
 
-    def _invoke(self, name: str, *args: Any, **kwargs: Any) -> Any:
-        from .ops import find, invoke
-        return invoke(self._yard, find(self._yard, name), args, kwargs)
-
     def _call(self, name: str, *args: Any, **kwargs: Any) -> Tensor:
         """A call with this tensor first, of an operator that returns one tensor."""
-        result: Tensor = self._invoke(name, self, *args, **kwargs)
+        result: Tensor = self._yard._invoke(name, (self, *args), kwargs)
         return result
 
     def _reversed(self, name: str, other: Any) -> Tensor:
-        result: Tensor = self._invoke(name, other, self)
+        result: Tensor = self._yard._invoke(name, (other, self), {})
         return result
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):
             raise AttributeError(name)
-        from .ops import find
+        full = f"aten::{name}"
         try:
-            find(self._yard, f"aten::{name}")
+            self._yard._find(full)
         except NotFound as error:
             raise AttributeError(f"a tensor has no attribute '{name}', and no operator is called so: {error}") from None
-        return lambda *args, **kwargs: self._invoke(f"aten::{name}", self, *args, **kwargs)
+        return lambda *args, **kwargs: self._yard._invoke(full, (self, *args), kwargs)
 
     def __add__(self, other: Operand) -> Tensor: return self._call("aten::add", other)
     def __radd__(self, other: Operand) -> Tensor: return self._call("aten::add", other)

@@ -17,9 +17,9 @@ from .address import resolve
 from .dtypes import DTypeLike, dtype_name, little_endian, numpy_dtype
 from .errors import Error, InvalidArgument, ResourceExhausted
 from .grpc_transport import GrpcTransport
-from .ops import BoundOperator, Ops, call_site, explain_request, find, invoke
+from .ops import BoundOperator, Ops, call_site, explain_request, invoke
 from .pipeline import Pipeline
-from .schema import Operator
+from .schema import Operator, Overload
 from .tensor import Meta, Number, Tensor
 from .transport import Transport
 from .v1 import common_pb2, registry_pb2, tensors_pb2
@@ -124,7 +124,7 @@ class Yard:
 
     def _factory(self, name: str, *args: Any, dtype: Optional[DTypeLike]) -> Tensor:
         kwargs = {} if dtype is None else {"dtype": dtype_name(dtype)}
-        made: Tensor = invoke(self, find(self, name), args, kwargs)
+        made: Tensor = self._invoke(name, args, kwargs)
         return made
 
     def empty(self, *size: Any, dtype: Optional[DTypeLike] = None) -> Tensor:
@@ -152,7 +152,7 @@ class Yard:
 
     def manual_seed(self, seed: int) -> None:
         """Sets the session's generator. The same seed gives the same numbers on every backend."""
-        invoke(self, find(self, "opyard::manual_seed"), (seed,), {})
+        self._invoke("opyard::manual_seed", (seed,), {})
 
     # Calls.
 
@@ -160,6 +160,18 @@ class Yard:
     def ops(self) -> Ops:
         """Operators by name: `yard.ops.aten.add(x, y, alpha=2)`."""
         return Ops(self)
+
+    def _invoke(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+        return invoke(self, self._operators.get(name) or self._find(name), args, kwargs)
+
+    def _find(self, name: str) -> Operator:
+        """The operator with all its overloads; asks the Registry once. Raises NotFound, which names the nearest."""
+        operator = self._operators.get(name)
+        if operator is None:
+            self._pipeline.check_open()
+            reply = self._pipeline.transport.get_schema(name, self._pipeline.timeout)
+            operator = self._operators[name] = Operator(name, [Overload(schema) for schema in reply.schemas])
+        return operator
 
     def list_ops(self, prefix: str = "") -> list[str]:
         """Full names of the daemon's operators."""
@@ -184,7 +196,7 @@ class Yard:
 
     def _operator(self, name: str) -> Operator:
         base, dot, overload = name.partition(".")
-        operator = find(self, base)
+        operator = self._find(base)
         return operator.only(overload) if dot else operator
 
     def refresh(self) -> None:
