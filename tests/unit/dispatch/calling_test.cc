@@ -15,10 +15,11 @@ Tensor one() { return make_tensor({1}, ScalarType::kFloat32); }
 
 struct CallingTest : ::testing::Test {
   OperatorHandle define(std::string_view schema, const std::function<void(Library&)>& more) {
-    registrations.push_back(dispatcher.register_block(BlockKind::kFragment, "t", "", [&](Library& m) {
-      m.def(schema);
-      more(m);
-    }));
+    registrations.push_back(
+        dispatcher.register_block(BlockKind::kFragment, "t", "", [&](Library& m) {
+          m.def(schema);
+          more(m);
+        }));
     return dispatcher.get("t::f");
   }
   Stack boxed(OperatorHandle op, Stack stack) {
@@ -51,15 +52,15 @@ TEST_F(CallingTest, EveryArgumentTypeAgreesTypedAndBoxed) {
   const std::vector<Tensor> list = {x, x};
   const std::vector<std::optional<Tensor>> optional = {x, std::nullopt};
   const bool flags[] = {true};
-  const auto typed = dispatcher.call<int64_t, const Tensor&, const std::optional<Tensor>&, TensorList,
-                                     ArrayRef<std::optional<Tensor>>, int64_t, double, bool,
-                                     std::string_view, const Scalar&, IntList, ArrayRef<double>,
-                                     ArrayRef<bool>, std::optional<ScalarType>,
-                                     std::optional<Device>, const std::optional<Scalar>&,
-                                     std::optional<int64_t>>(
-      op, x, std::nullopt, list, optional, 5, 2.5, true, "four", Scalar(3), IntList({1, 2}),
-      ArrayRef<double>({4.0}), ArrayRef<bool>(flags, 1), ScalarType::kBool, std::nullopt, std::nullopt,
-      std::nullopt);
+  const auto typed =
+      dispatcher
+          .call<int64_t, const Tensor&, const std::optional<Tensor>&, TensorList,
+                ArrayRef<std::optional<Tensor>>, int64_t, double, bool, std::string_view,
+                const Scalar&, IntList, ArrayRef<double>, ArrayRef<bool>, std::optional<ScalarType>,
+                std::optional<Device>, const std::optional<Scalar>&, std::optional<int64_t>>(
+              op, x, std::nullopt, list, optional, 5, 2.5, true, "four", Scalar(3), IntList({1, 2}),
+              ArrayRef<double>({4.0}), ArrayRef<bool>(flags, 1), ScalarType::kBool, std::nullopt,
+              std::nullopt, std::nullopt);
   const Stack result =
       boxed(op, {IValue(x), IValue(), IValue(list),
                  IValue::list(std::vector<IValue>{IValue(x), IValue()}), IValue(5), IValue(2.5),
@@ -72,7 +73,8 @@ TEST_F(CallingTest, EveryArgumentTypeAgreesTypedAndBoxed) {
 
 TEST_F(CallingTest, ABoxedKernelIsCalledTyped) {
   const auto op = define("f(Tensor x, int n) -> (Tensor, Tensor)", [](Library& m) {
-    m.impl("f", CPU, BoxedKernel{[](const Kernel&, Keys, const IValue* in, uint32_t, IValue* out, uint32_t) {
+    m.impl("f", CPU,
+           BoxedKernel{[](const Kernel&, Keys, const IValue* in, uint32_t, IValue* out, uint32_t) {
              out[0] = in[0];
              out[1] = IValue(make_tensor({in[1].to_int()}, ScalarType::kInt64));
            }});
@@ -86,8 +88,10 @@ TEST_F(CallingTest, ABoxedKernelIsCalledTyped) {
 
 TEST_F(CallingTest, InPlaceAndOutReturnTheirArgument) {
   const auto op = define("f(Tensor(a!) self, *, Tensor(b!) out) -> Tensor(b!)", [](Library& m) {
-    m.impl("f", CPU, BoxedKernel{[](const Kernel&, Keys, const IValue* in, uint32_t, IValue* out,
-                                    uint32_t) { out[0] = in[1]; }});
+    m.impl("f", CPU,
+           BoxedKernel{[](const Kernel&, Keys, const IValue* in, uint32_t, IValue* out, uint32_t) {
+             out[0] = in[1];
+           }});
   });
   Tensor x = one();
   Tensor out = one();
@@ -115,7 +119,8 @@ TEST_F(CallingTest, KernelsChainDownThroughTheKeys) {
   const IncludeKeysGuard tracing(KeySet{Tracer});
   dispatcher.call<Tensor, const Tensor&>(op, one());
   boxed(op, {IValue(one())});
-  const std::vector<std::string> wanted = {"tracer", "autograd", "cpu", "tracer", "autograd", "cpu"};
+  const std::vector<std::string> wanted = {"tracer", "autograd", "cpu",
+                                           "tracer", "autograd", "cpu"};
   EXPECT_EQ(trail, wanted);
 }
 
@@ -143,8 +148,9 @@ TEST_F(CallingTest, AnUnderfullStackIsRefused) {
 
 // Calls race with registration and removal of the same operator's kernels.
 TEST_F(CallingTest, CallsRaceWithRegistration) {
-  const auto op = define("f(Tensor x) -> int",
-                         [](Library& m) { m.impl("f", CPU, [](const Tensor&) { return int64_t{1}; }); });
+  const auto op = define("f(Tensor x) -> int", [](Library& m) {
+    m.impl("f", CPU, [](const Tensor&) { return int64_t{1}; });
+  });
   std::atomic<bool> stop{false};
   std::atomic<int64_t> wrong{0};
   const auto caller = [&] {

@@ -36,7 +36,8 @@ struct RegistrationTest : ::testing::Test {
 };
 
 TEST_F(RegistrationTest, DefAndImplComeInAnyOrder) {
-  auto impl = block(BlockKind::kImpl, "t", "CPU", [](Library& m) { m.impl("f", OPYARD_FN(first)); });
+  auto impl =
+      block(BlockKind::kImpl, "t", "CPU", [](Library& m) { m.impl("f", OPYARD_FN(first)); });
   EXPECT_FALSE(dispatcher.find("t::f"));
   ASSERT_TRUE(dispatcher.find_op("t::f"));
   EXPECT_TRUE(contains(dispatcher.dump_state("t::f"), "schema: (none)"));
@@ -79,10 +80,12 @@ TEST_F(RegistrationTest, AFailedBlockLeavesEverythingAsItWas) {
 }
 
 TEST_F(RegistrationTest, ADefinitionChecksKernelsThatWereThereBefore) {
-  auto impl = block(BlockKind::kImpl, "t", "CPU", [](Library& m) { m.impl("f", OPYARD_FN(first)); });
+  auto impl =
+      block(BlockKind::kImpl, "t", "CPU", [](Library& m) { m.impl("f", OPYARD_FN(first)); });
   const std::string message = error_of(
       [&] {
-        block(BlockKind::kDef, "t", "", [](Library& m) { m.def("f(Tensor x, Tensor y) -> Tensor"); });
+        block(BlockKind::kDef, "t", "",
+              [](Library& m) { m.def("f(Tensor x, Tensor y) -> Tensor"); });
       },
       Code::kInvalidArgument);
   EXPECT_TRUE(contains(message, "2 vs 1")) << message;
@@ -137,7 +140,9 @@ TEST_F(RegistrationTest, SchemasAreInferredFromTypedKernels) {
 TEST_F(RegistrationTest, UnreachableKeysAreRefused) {
   const auto try_key = [&](std::string_view key) {
     return error_of(
-        [&] { block(BlockKind::kImpl, "t", key, [](Library& m) { m.impl("f", OPYARD_FN(first)); }); },
+        [&] {
+          block(BlockKind::kImpl, "t", key, [](Library& m) { m.impl("f", OPYARD_FN(first)); });
+        },
         Code::kInvalidArgument);
   };
   EXPECT_TRUE(contains(try_key("SparseCsr"), "SparseCsrCPU"));
@@ -162,11 +167,14 @@ TEST_F(RegistrationTest, BlocksRefuseWhatDoesNotBelongThere) {
 }
 
 TEST_F(RegistrationTest, FallbacksAreUniquePerKeyAndIdenticalOnesAreFine) {
-  const auto boxed = BoxedKernel{[](const Kernel&, Keys, const IValue*, uint32_t, IValue*, uint32_t) {}};
+  const auto boxed =
+      BoxedKernel{[](const Kernel&, Keys, const IValue*, uint32_t, IValue*, uint32_t) {}};
   auto one = block(BlockKind::kImpl, "_", "PrivateUse1", [&](Library& m) { m.fallback(boxed); });
   auto same = block(BlockKind::kImpl, "_", "PrivateUse1", [&](Library& m) { m.fallback(boxed); });
   const std::string message = error_of(
-      [&] { block(BlockKind::kImpl, "_", "PrivateUse1", [](Library& m) { m.fallback(Fallthrough{}); }); },
+      [&] {
+        block(BlockKind::kImpl, "_", "PrivateUse1", [](Library& m) { m.fallback(Fallthrough{}); });
+      },
       Code::kAlreadyExists);
   EXPECT_TRUE(contains(message, "PrivateUse1")) << message;
 }
@@ -187,14 +195,13 @@ TEST_F(RegistrationTest, SignaturesThatDifferAreRefused) {
     m.def("g(Tensor x) -> Tensor").impl("g", CPU, OPYARD_FN(first));
   });
   const OperatorHandle op = dispatcher.get("t::f");
-  EXPECT_TRUE(contains(
-      error_of([&] { dispatcher.call<Tensor, const Tensor&>(op, Tensor()); }, Code::kInvalidArgument),
-      "mismatch"));
+  EXPECT_TRUE(contains(error_of([&] { dispatcher.call<Tensor, const Tensor&>(op, Tensor()); },
+                                Code::kInvalidArgument),
+                       "mismatch"));
   EXPECT_TRUE(contains(error_of(
                            [&] {
-                             block(BlockKind::kImpl, "t", "CUDA", [](Library& m) {
-                               m.impl("g", [](Tensor& x) { return x; });
-                             });
+                             block(BlockKind::kImpl, "t", "CUDA",
+                                   [](Library& m) { m.impl("g", [](Tensor& x) { return x; }); });
                            },
                            Code::kInvalidArgument),
                        "mismatch in kernel C++ signatures"));
@@ -238,7 +245,8 @@ TEST_F(RegistrationTest, UnknownOperatorsNameTheNearest) {
   auto def = block(BlockKind::kDef, "t", "", [](Library& m) {
     m.def("add.Tensor(Tensor x) -> Tensor").def("mul(Tensor x) -> Tensor");
   });
-  EXPECT_TRUE(contains(error_of([&] { dispatcher.get("t::add"); }, Code::kNotFound), "t::add.Tensor"));
+  EXPECT_TRUE(
+      contains(error_of([&] { dispatcher.get("t::add"); }, Code::kNotFound), "t::add.Tensor"));
   EXPECT_TRUE(contains(error_of([&] { dispatcher.get("t::mull"); }, Code::kNotFound), "t::mul"));
 }
 

@@ -42,18 +42,15 @@ const void* get_extension(void*, opyard_str, uint32_t) {
 #endif
 }
 
-const opyard_plugin_table table{sizeof(opyard_plugin_table),
-                                0,
+const opyard_plugin_table table {
+  sizeof(opyard_plugin_table), 0,
 #if defined(BAD_init_fails)
-                                &failing_init,
+      &failing_init,
 #else
-                                nullptr,
+      nullptr,
 #endif
-                                nullptr,
-                                nullptr,
-                                nullptr,
-                                nullptr,
-                                &get_extension};
+      nullptr, nullptr, nullptr, nullptr, &get_extension
+};
 
 }  // namespace
 

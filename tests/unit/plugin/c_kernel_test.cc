@@ -21,9 +21,8 @@ int32_t add_offset(void* self, opyard_call* call, const opyard_value* in, uint32
 
 struct CKernel : ::testing::Test {
   CKernel() {
-    definition = dispatcher.register_block(BlockKind::kDef, "t", "", [](Library& m) {
-      m.def("f(Tensor x, int n) -> int");
-    });
+    definition = dispatcher.register_block(BlockKind::kDef, "t", "",
+                                           [](Library& m) { m.def("f(Tensor x, int n) -> int"); });
     registration.struct_size = sizeof(registration);
     registration.kind = OPYARD_REGISTER_IMPL;
     registration.text = {"f", 1, 0};

@@ -17,7 +17,8 @@ class BadPlugin : public ::testing::TestWithParam<Case> {};
 
 TEST_P(BadPlugin, IsRefusedWithItsReasonAndLeavesNothing) {
   const uint64_t before = Dispatcher::global().generation();
-  const std::string path = std::string(BAD_PLUGIN_DIR "/libbad_plugin_") + GetParam().plugin + ".so";
+  const std::string path =
+      std::string(BAD_PLUGIN_DIR "/libbad_plugin_") + GetParam().plugin + ".so";
   try {
     const auto plugin = plugin::load(path);
     FAIL() << "was loaded";

@@ -32,9 +32,8 @@ class ArrayRef {
   template <size_t N>
   constexpr ArrayRef(const std::array<T, N>& array) noexcept : data_(array.data()), size_(N) {}
   template <typename Alloc>
-    requires(!std::is_same_v<T, bool>)
-  ArrayRef(const std::vector<T, Alloc>& vector) noexcept
-      : data_(vector.data()), size_(vector.size()) {}
+  requires(!std::is_same_v<T, bool>) ArrayRef(const std::vector<T, Alloc>& vector)
+  noexcept : data_(vector.data()), size_(vector.size()) {}
 
   constexpr const T* data() const noexcept { return data_; }
   constexpr size_t size() const noexcept { return size_; }

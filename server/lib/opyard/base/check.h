@@ -19,9 +19,9 @@ std::string str_cat(const Parts&... parts) {
 
 // Raises opyard::Error with `code` and the joined message parts when `condition` is false. Stays
 // on in every build: it is the way to refuse input.
-#define OPYARD_CHECK(condition, code, ...)                                  \
-  do {                                                                      \
-    if (!(condition)) [[unlikely]] {                                        \
+#define OPYARD_CHECK(condition, code, ...)                                   \
+  do {                                                                       \
+    if (!(condition)) [[unlikely]] {                                         \
       ::opyard::raise(::opyard::Code::code, ::opyard::str_cat(__VA_ARGS__)); \
-    }                                                                       \
+    }                                                                        \
   } while (false)

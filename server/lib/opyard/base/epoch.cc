@@ -63,8 +63,7 @@ bool register_membarrier() {
 
 // After this, every reader either shows its pin or sees what was published before.
 void order_readers() {
-  if (epoch_domain.fenced ||
-      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+  if (epoch_domain.fenced || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
@@ -95,9 +94,8 @@ class Reclaimer {
   void synchronize() {
     std::unique_lock lock(mutex_);
     const uint64_t target = epoch_domain.now.load(std::memory_order_seq_cst);
-    freed_.wait(lock, [&] {
-      return freeing_ == 0 && (queue_.empty() || queue_.front().epoch > target);
-    });
+    freed_.wait(lock,
+                [&] { return freeing_ == 0 && (queue_.empty() || queue_.front().epoch > target); });
   }
 
   size_t pending() {

@@ -17,11 +17,11 @@ namespace opyard {
 
 // One reader thread's mark, a cache line of its own. Written by its thread only.
 struct alignas(64) EpochSlot {
-  std::atomic<uint64_t> epoch{0};             // 0: not pinned
-  std::atomic<const void*> holder{nullptr};   // what the thread is in, for reports
-  std::atomic<int64_t> thread_id{0};          // kernel thread id; 0: the slot is free
-  EpochSlot** cache = nullptr;                // the owner's pointer to this slot
-  EpochSlot* next = nullptr;                  // all slots; never unlinked
+  std::atomic<uint64_t> epoch{0};            // 0: not pinned
+  std::atomic<const void*> holder{nullptr};  // what the thread is in, for reports
+  std::atomic<int64_t> thread_id{0};         // kernel thread id; 0: the slot is free
+  EpochSlot** cache = nullptr;               // the owner's pointer to this slot
+  EpochSlot* next = nullptr;                 // all slots; never unlinked
 };
 
 // What a pin reads. One exported object; a cache line that only writers write.

@@ -21,6 +21,6 @@
 #define OPYARD_SANITIZER ""
 #endif
 
-#define OPYARD_BUILD_FINGERPRINT                                                               \
-  "libopyard.so.0-" OPYARD_HEADERS_HASH "-" OPYARD_COMPILER "-abi" OPYARD_TEXT(_GLIBCXX_USE_CXX11_ABI) \
-      OPYARD_SANITIZER
+#define OPYARD_BUILD_FINGERPRINT                            \
+  "libopyard.so.0-" OPYARD_HEADERS_HASH "-" OPYARD_COMPILER \
+  "-abi" OPYARD_TEXT(_GLIBCXX_USE_CXX11_ABI) OPYARD_SANITIZER

@@ -13,7 +13,7 @@ namespace opyard {
 // A vector of trivially copyable values that keeps up to N of them inside itself. Not
 // boost::small_vector, because it stands in public headers and must bring no dependency there.
 template <typename T, uint32_t N>
-  requires std::is_trivially_copyable_v<T>
+requires std::is_trivially_copyable_v<T>
 class SmallVector {
  public:
   SmallVector() noexcept = default;

@@ -23,14 +23,14 @@ struct FunctionalityFacts {
   uint8_t groups;
 };
 
-constexpr std::array<FunctionalityFacts, kNumFunctionalities> kFunctionalities = {{
-    {"Undefined", "", false, kGroupNone},
+constexpr std::array<FunctionalityFacts, kNumFunctionalities> kFunctionalities = {
+    {{"Undefined", "", false, kGroupNone},
 #define OPYARD_F(name, groups) {#name, "", false, static_cast<uint8_t>(groups)},
 #define OPYARD_PB(name, prefix, groups) {#name, #prefix, true, static_cast<uint8_t>(groups)},
-    OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
+     OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
 #undef OPYARD_F
 #undef OPYARD_PB
-}};
+    }};
 
 constexpr std::array<std::string_view, kNumBackends + 1> kBackendNames = {
     "invalid",
@@ -138,8 +138,8 @@ DispatchKey functionality_of(DispatchKey key) noexcept {
   if (!is_per_backend_runtime_key(key)) {
     return static_cast<int>(key) < kNumFunctionalities ? key : DispatchKey::Undefined;
   }
-  return static_cast<DispatchKey>(kPerBackend[(static_cast<int>(key) - kFirstRuntime) /
-                                              kNumBackends]);
+  return static_cast<DispatchKey>(
+      kPerBackend[(static_cast<int>(key) - kFirstRuntime) / kNumBackends]);
 }
 
 Backend backend_of(DispatchKey key) noexcept {
@@ -152,8 +152,8 @@ DispatchKey runtime_key(DispatchKey functionality, Backend backend) noexcept {
   if (backend == Backend::kNone) return DispatchKey::Undefined;
   int index = 0;
   while (kPerBackend[index] != static_cast<int>(functionality)) ++index;
-  return static_cast<DispatchKey>(kFirstRuntime + index * kNumBackends +
-                                  static_cast<int>(backend) - 1);
+  return static_cast<DispatchKey>(kFirstRuntime + index * kNumBackends + static_cast<int>(backend) -
+                                  1);
 }
 
 KeyGroup groups_of(DispatchKey key) noexcept {

@@ -31,7 +31,7 @@ enum class DispatchKey : uint16_t {
 #undef OPYARD_F
 #undef OPYARD_PB
       EndOfFunctionalityKeys,
-  // The marker itself is no key.
+// The marker itself is no key.
 #define OPYARD_F(name, groups)
 #define OPYARD_X(prefix, backend) prefix##backend,
 #define OPYARD_PB(name, prefix, groups) OPYARD_BACKENDS(OPYARD_X, prefix)

@@ -49,11 +49,10 @@ uint64_t functionality_bit(int value) {
 }  // namespace
 
 namespace detail {
-const EntryOffset kEntryOffsets[kNumFunctionalities] = {
-    entry_offset(0),
+const EntryOffset kEntryOffsets[kNumFunctionalities] = {entry_offset(0),
 #define OPYARD_F(name, groups) entry_offset(static_cast<int>(DispatchKey::name)),
 #define OPYARD_PB(name, prefix, groups) entry_offset(static_cast<int>(DispatchKey::name)),
-    OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
+                                                        OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
 #undef OPYARD_F
 #undef OPYARD_PB
 };
@@ -76,8 +75,8 @@ DispatchKey KeySet::highest_priority() const noexcept {
 }
 
 DispatchKey KeySet::highest_priority_backend_key() const noexcept {
-  const KeySet layouts({DispatchKey::Dense, DispatchKey::Quantized, DispatchKey::Sparse,
-                        DispatchKey::SparseCsr});
+  const KeySet layouts(
+      {DispatchKey::Dense, DispatchKey::Quantized, DispatchKey::Sparse, DispatchKey::SparseCsr});
   return (*this & KeySet(layouts.bits() | kBackendBits)).highest_priority();
 }
 

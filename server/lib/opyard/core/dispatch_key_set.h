@@ -124,8 +124,8 @@ class KeySet {
 
   static constexpr int kFunctionalityShift = kNumBackends;
   static constexpr uint64_t kBackendBits = (uint64_t{1} << kNumBackends) - 1;
-  static constexpr uint64_t kFunctionalityBits =
-      ((uint64_t{1} << (kNumFunctionalities - 1)) - 1) << kFunctionalityShift;
+  static constexpr uint64_t kFunctionalityBits = ((uint64_t{1} << (kNumFunctionalities - 1)) - 1)
+                                                 << kFunctionalityShift;
   static constexpr uint64_t kFullBits = kBackendBits | kFunctionalityBits;
   static constexpr uint64_t backend_bit(Backend backend) noexcept {
     return backend == Backend::kNone ? 0 : uint64_t{1} << (static_cast<int>(backend) - 1);
@@ -139,8 +139,7 @@ class KeySet {
                      std::countl_zero(bits_ >> (kFunctionalityShift - 1) | uint64_t{1}));
   }
   constexpr unsigned highest_backend_value() const noexcept {
-    return 63u - static_cast<unsigned>(
-                     std::countl_zero((bits_ & kBackendBits) << 1 | uint64_t{1}));
+    return 63u - static_cast<unsigned>(std::countl_zero((bits_ & kBackendBits) << 1 | uint64_t{1}));
   }
 
   uint64_t bits_ = 0;

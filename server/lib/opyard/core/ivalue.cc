@@ -15,9 +15,7 @@ struct BlockHeader {
 };
 static_assert(sizeof(BlockHeader) == 16);
 
-BlockHeader* header_of(uint64_t payload) {
-  return reinterpret_cast<BlockHeader*>(payload) - 1;
-}
+BlockHeader* header_of(uint64_t payload) { return reinterpret_cast<BlockHeader*>(payload) - 1; }
 
 void* new_block(size_t count, size_t element_bytes) {
   if (count > (SIZE_MAX - sizeof(BlockHeader)) / element_bytes) throw std::bad_alloc();
@@ -54,9 +52,9 @@ bool is_block(uint32_t tag) noexcept {
 
 std::string_view to_string(Tag tag) noexcept {
   static constexpr std::string_view kNames[] = {
-      "None",  "bool",   "int",           "float",     "complex", "str",    "Tensor",
-      "Device", "ScalarType", "Layout",   "MemoryFormat", "Generator", "Stream", "Scalar",
-      "list",  "tuple",  "SymInt",        "SymFloat",  "SymBool", "Storage", "dict"};
+      "None",   "bool",       "int",    "float",        "complex",   "str",     "Tensor",
+      "Device", "ScalarType", "Layout", "MemoryFormat", "Generator", "Stream",  "Scalar",
+      "list",   "tuple",      "SymInt", "SymFloat",     "SymBool",   "Storage", "dict"};
   const auto index = static_cast<size_t>(tag);
   return index < std::size(kNames) ? kNames[index] : "value of an unknown kind";
 }

@@ -62,8 +62,7 @@ class IValue {
   IValue(Device value) noexcept
       : value_{OPYARD_DEVICE, static_cast<uint32_t>(value.type),
                static_cast<uint64_t>(int64_t{value.index})} {}
-  IValue(ScalarType value) noexcept
-      : value_{OPYARD_DTYPE, 0, static_cast<uint64_t>(value)} {}
+  IValue(ScalarType value) noexcept : value_{OPYARD_DTYPE, 0, static_cast<uint64_t>(value)} {}
   IValue(Layout value) noexcept : value_{OPYARD_LAYOUT, 0, static_cast<uint64_t>(value)} {}
   IValue(MemoryFormat value) noexcept
       : value_{OPYARD_MEMORY_FORMAT, 0, static_cast<uint64_t>(value)} {}
@@ -79,7 +78,7 @@ class IValue {
   IValue(const std::optional<T>& value) : IValue() {
     if (value) *this = IValue(*value);
   }
-  static IValue list(ArrayRef<IValue> values);   // elements of any kind
+  static IValue list(ArrayRef<IValue> values);  // elements of any kind
   static IValue tuple(ArrayRef<IValue> values);
 
   IValue(const IValue& other) noexcept : value_(other.value_) { retain(); }
@@ -121,7 +120,7 @@ class IValue {
   ArrayRef<double> to_double_list() const;
   ArrayRef<bool> to_bool_list() const;
   ArrayRef<Tensor> to_tensor_list() const;
-  ArrayRef<IValue> to_list() const;   // generic lists and tuples
+  ArrayRef<IValue> to_list() const;  // generic lists and tuples
   std::vector<std::optional<Tensor>> to_optional_tensor_list() const;
   // Elements of any list, boxed one by one.
   std::vector<IValue> elements() const;

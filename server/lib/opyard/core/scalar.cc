@@ -23,9 +23,7 @@ double Scalar::to_double() const {
   return real_;
 }
 
-bool Scalar::to_bool() const noexcept {
-  return holds_int() ? int_ != 0 : real_ != 0 || imag_ != 0;
-}
+bool Scalar::to_bool() const noexcept { return holds_int() ? int_ != 0 : real_ != 0 || imag_ != 0; }
 
 std::complex<double> Scalar::to_complex() const noexcept {
   return {holds_int() ? static_cast<double>(int_) : real_, imag_};

@@ -18,8 +18,7 @@ class Scalar {
   constexpr Scalar(std::same_as<bool> auto value) noexcept
       : kind_(Kind::kBool), int_(value), imag_(0) {}
   template <std::integral T>
-    requires(!std::same_as<T, bool>)
-  constexpr Scalar(T value) noexcept
+  requires(!std::same_as<T, bool>) constexpr Scalar(T value) noexcept
       : kind_(Kind::kInt), int_(static_cast<int64_t>(value)), imag_(0) {}
   template <std::floating_point T>
   constexpr Scalar(T value) noexcept : kind_(Kind::kDouble), real_(value), imag_(0) {}
@@ -45,9 +44,7 @@ class Scalar {
   friend bool operator==(const Scalar& a, const Scalar& b) noexcept;
 
  private:
-  constexpr bool holds_int() const noexcept {
-    return kind_ == Kind::kInt || kind_ == Kind::kBool;
-  }
+  constexpr bool holds_int() const noexcept { return kind_ == Kind::kInt || kind_ == Kind::kBool; }
 
   Kind kind_;
   union {

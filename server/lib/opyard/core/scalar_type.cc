@@ -21,10 +21,10 @@ constexpr auto kFacts = [] {
 }();
 
 constexpr std::pair<std::string_view, ScalarType> kOtherNames[] = {
-    {"float", ScalarType::kFloat32},      {"double", ScalarType::kFloat64},
-    {"half", ScalarType::kFloat16},       {"long", ScalarType::kInt64},
-    {"int", ScalarType::kInt32},          {"short", ScalarType::kInt16},
-    {"cfloat", ScalarType::kComplex64},   {"cdouble", ScalarType::kComplex128},
+    {"float", ScalarType::kFloat32},    {"double", ScalarType::kFloat64},
+    {"half", ScalarType::kFloat16},     {"long", ScalarType::kInt64},
+    {"int", ScalarType::kInt32},        {"short", ScalarType::kInt16},
+    {"cfloat", ScalarType::kComplex64}, {"cdouble", ScalarType::kComplex128},
     {"boolean", ScalarType::kBool},
 };
 

@@ -8,29 +8,29 @@
 namespace opyard {
 
 // Element types: T(number, name, bytes, kind). Numbers are PyTorch's, and stand on the wire.
-#define OPYARD_SCALAR_TYPES(T)              \
-  T(0, UInt8, "uint8", 1, kUnsigned)        \
-  T(1, Int8, "int8", 1, kSigned)            \
-  T(2, Int16, "int16", 2, kSigned)          \
-  T(3, Int32, "int32", 4, kSigned)          \
-  T(4, Int64, "int64", 8, kSigned)          \
-  T(5, Float16, "float16", 2, kFloating)    \
-  T(6, Float32, "float32", 4, kFloating)    \
-  T(7, Float64, "float64", 8, kFloating)    \
-  T(8, Complex32, "complex32", 4, kComplex) \
-  T(9, Complex64, "complex64", 8, kComplex) \
-  T(10, Complex128, "complex128", 16, kComplex) \
-  T(11, Bool, "bool", 1, kBoolean)          \
-  T(12, QInt8, "qint8", 1, kQuantized)      \
-  T(13, QUInt8, "quint8", 1, kQuantized)    \
-  T(14, QInt32, "qint32", 4, kQuantized)    \
-  T(15, BFloat16, "bfloat16", 2, kFloating) \
-  T(23, Float8E5M2, "float8_e5m2", 1, kFloating) \
-  T(24, Float8E4M3FN, "float8_e4m3fn", 1, kFloating) \
+#define OPYARD_SCALAR_TYPES(T)                           \
+  T(0, UInt8, "uint8", 1, kUnsigned)                     \
+  T(1, Int8, "int8", 1, kSigned)                         \
+  T(2, Int16, "int16", 2, kSigned)                       \
+  T(3, Int32, "int32", 4, kSigned)                       \
+  T(4, Int64, "int64", 8, kSigned)                       \
+  T(5, Float16, "float16", 2, kFloating)                 \
+  T(6, Float32, "float32", 4, kFloating)                 \
+  T(7, Float64, "float64", 8, kFloating)                 \
+  T(8, Complex32, "complex32", 4, kComplex)              \
+  T(9, Complex64, "complex64", 8, kComplex)              \
+  T(10, Complex128, "complex128", 16, kComplex)          \
+  T(11, Bool, "bool", 1, kBoolean)                       \
+  T(12, QInt8, "qint8", 1, kQuantized)                   \
+  T(13, QUInt8, "quint8", 1, kQuantized)                 \
+  T(14, QInt32, "qint32", 4, kQuantized)                 \
+  T(15, BFloat16, "bfloat16", 2, kFloating)              \
+  T(23, Float8E5M2, "float8_e5m2", 1, kFloating)         \
+  T(24, Float8E4M3FN, "float8_e4m3fn", 1, kFloating)     \
   T(25, Float8E5M2FNUZ, "float8_e5m2fnuz", 1, kFloating) \
   T(26, Float8E4M3FNUZ, "float8_e4m3fnuz", 1, kFloating) \
-  T(27, UInt16, "uint16", 2, kUnsigned)     \
-  T(28, UInt32, "uint32", 4, kUnsigned)     \
+  T(27, UInt16, "uint16", 2, kUnsigned)                  \
+  T(28, UInt32, "uint32", 4, kUnsigned)                  \
   T(29, UInt64, "uint64", 8, kUnsigned)
 
 enum class ScalarType : uint8_t {

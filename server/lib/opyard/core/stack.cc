@@ -5,8 +5,8 @@
 namespace opyard {
 
 void drop(Stack& stack, size_t n) {
-  OPYARD_CHECK(n <= stack.size(), kInvalidArgument, "the stack holds ", stack.size(),
-               " values, ", n, " are wanted");
+  OPYARD_CHECK(n <= stack.size(), kInvalidArgument, "the stack holds ", stack.size(), " values, ",
+               n, " are wanted");
   stack.resize(stack.size() - n);
 }
 

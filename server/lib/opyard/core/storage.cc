@@ -45,8 +45,9 @@ Allocator& host_allocator() noexcept {
 Allocator& allocator_for(Backend backend) {
   if (backend == Backend::kCPU) return host_allocator();
   Allocator* allocator = allocators()[static_cast<size_t>(backend)].load();
-  OPYARD_CHECK(allocator != nullptr, kFailedPrecondition, "no plugin provides memory for the device '",
-               to_string(Device(backend)), "'; load the plugin of that device first");
+  OPYARD_CHECK(allocator != nullptr, kFailedPrecondition,
+               "no plugin provides memory for the device '", to_string(Device(backend)),
+               "'; load the plugin of that device first");
   return *allocator;
 }
 

@@ -136,8 +136,7 @@ int64_t wrap_dim(int64_t dim, int64_t ndim) {
 }
 
 Tensor make_strided(IntList sizes, IntList strides, ScalarType dtype, Device device) {
-  OPYARD_CHECK(is_valid(dtype), kInvalidArgument, "unknown dtype number ",
-               static_cast<int>(dtype));
+  OPYARD_CHECK(is_valid(dtype), kInvalidArgument, "unknown dtype number ", static_cast<int>(dtype));
   const int64_t bytes = checked_nbytes(sizes, strides, 0, dtype);
   return tensor_on(make_storage(static_cast<size_t>(bytes), device), dtype, sizes, strides, 0);
 }
@@ -159,8 +158,8 @@ Tensor tensor_on(Storage storage, ScalarType dtype, IntList sizes, IntList strid
 }
 
 Tensor view_of(const Tensor& base, IntList sizes, IntList strides, int64_t offset) {
-  auto impl = IntrusivePtr<TensorImpl>::adopt(
-      new TensorImpl(base.storage(), base.key_set(), base.dtype()));
+  auto impl =
+      IntrusivePtr<TensorImpl>::adopt(new TensorImpl(base.storage(), base.key_set(), base.dtype()));
   impl->set_window(sizes, strides, offset);
   return Tensor(std::move(impl));
 }

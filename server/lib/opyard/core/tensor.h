@@ -64,7 +64,8 @@ class Tensor {
 
  private:
   TensorImpl& impl() const {
-    if (!impl_) [[unlikely]] raise_undefined();
+    if (!impl_) [[unlikely]]
+      raise_undefined();
     return *impl_;
   }
   [[noreturn]] static void raise_undefined();
@@ -82,8 +83,7 @@ Tensor make_strided(IntList sizes, IntList strides, ScalarType dtype, Device dev
 // A 0-d host tensor that stands for a bare number in type promotion.
 Tensor wrapped_number(const Scalar& value);
 // A tensor on storage that exists already; the keys are those of a plain tensor on its device.
-Tensor tensor_on(Storage storage, ScalarType dtype, IntList sizes, IntList strides,
-                 int64_t offset);
+Tensor tensor_on(Storage storage, ScalarType dtype, IntList sizes, IntList strides, int64_t offset);
 // Another window on the storage of `base`, with its keys.
 Tensor view_of(const Tensor& base, IntList sizes, IntList strides, int64_t offset);
 
@@ -97,9 +97,9 @@ std::string describe(const Tensor& tensor);
 namespace detail {
 template <typename T>
 struct CppScalarType;
-#define OPYARD_CPP_TYPE(type, name)                             \
-  template <>                                                   \
-  struct CppScalarType<type> {                                  \
+#define OPYARD_CPP_TYPE(type, name)                           \
+  template <>                                                 \
+  struct CppScalarType<type> {                                \
     static constexpr ScalarType kValue = ScalarType::k##name; \
   };
 OPYARD_CPP_TYPE(uint8_t, UInt8)

@@ -50,11 +50,9 @@ ForceKeysGuard::~ForceKeysGuard() {
   set_excluded_keys(excluded_);
 }
 
-BelowAutogradGuard::BelowAutogradGuard() noexcept
-    : ExcludeKeysGuard(kAutogradKeys) {}
+BelowAutogradGuard::BelowAutogradGuard() noexcept : ExcludeKeysGuard(kAutogradKeys) {}
 BelowADInplaceOrViewGuard::BelowADInplaceOrViewGuard() noexcept
-    : ExcludeKeysGuard(
-          kAutogradKeys.add(DispatchKey::ADInplaceOrView)) {}
+    : ExcludeKeysGuard(kAutogradKeys.add(DispatchKey::ADInplaceOrView)) {}
 
 ThreadStateSnapshot ThreadStateSnapshot::take() noexcept {
   ThreadStateSnapshot snapshot;

@@ -7,8 +7,8 @@
 
 namespace opyard {
 
-struct Root;        // dispatch/table.h
-class Generator;    // core/generator.h
+struct Root;             // dispatch/table.h
+class Generator;         // core/generator.h
 class AllocationBudget;  // core/allocator.h
 
 // The keys that a call adds and takes away by default: {BackendSelect, ADInplaceOrView} in,
@@ -22,13 +22,13 @@ constexpr KeySet kDefaultExcluded = kAutocastKeys;
 struct alignas(64) ThreadState {
   uint64_t included_xor;
   uint64_t excluded_xor;
-  const Root* root;         // the tables pinned by the outermost call; null outside of calls
-  EpochSlot* slot;          // this thread's epoch mark; null before its first call
-  Generator* generator;     // where random operators draw from; null: the process's default
+  const Root* root;          // the tables pinned by the outermost call; null outside of calls
+  EpochSlot* slot;           // this thread's epoch mark; null before its first call
+  Generator* generator;      // where random operators draw from; null: the process's default
   AllocationBudget* budget;  // who pays for new storage; null: nobody
-  void* extension;          // room for concerns (autograd, modes, tracing)
-  uint32_t flags;           // kThread… bits
-  uint32_t trace_depth;     // nesting of traced calls
+  void* extension;           // room for concerns (autograd, modes, tracing)
+  uint32_t flags;            // kThread… bits
+  uint32_t trace_depth;      // nesting of traced calls
 };
 static_assert(sizeof(ThreadState) == 64);
 
@@ -38,8 +38,7 @@ enum ThreadFlags : uint32_t {
   kThreadZeroMemory = 4,  // new host storage is zeroed: set for remote sessions
 };
 
-extern thread_local constinit ThreadState thread_state
-    __attribute__((tls_model("initial-exec")));
+extern thread_local constinit ThreadState thread_state __attribute__((tls_model("initial-exec")));
 
 inline KeySet included_keys() noexcept {
   return KeySet(thread_state.included_xor) ^ kDefaultIncluded;

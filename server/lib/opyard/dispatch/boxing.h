@@ -31,12 +31,12 @@ struct Unboxed {
                 "(numbers are int64_t and double, by value)");
 };
 
-#define OPYARD_UNBOX(type, read)                    \
-  template <>                                       \
-  struct Unboxed<type> {                            \
+#define OPYARD_UNBOX(type, read)                       \
+  template <>                                          \
+  struct Unboxed<type> {                               \
     explicit Unboxed(const IValue& v) : value(read) {} \
-    type get() const { return value; }              \
-    type value;                                     \
+    type get() const { return value; }                 \
+    type value;                                        \
   };
 OPYARD_UNBOX(int64_t, v.to_int())
 OPYARD_UNBOX(double, v.to_double())
@@ -175,7 +175,7 @@ R unpack_results([[maybe_unused]] IValue* out, [[maybe_unused]] std::tuple<A&...
   if constexpr (std::is_void_v<R>) {
     return;
   } else if constexpr (std::is_same_v<R, Tensor&>) {
-    return std::get<kFirstIsWritten ? 0 : sizeof...(A) - 1>(arguments);
+    return std::get < kFirstIsWritten ? 0 : sizeof...(A) - 1 > (arguments);
   } else if constexpr (std::is_same_v<R, Tensor>) {
     return out[0].to_tensor();
   } else if constexpr (std::is_same_v<R, std::vector<Tensor>>) {
@@ -190,7 +190,8 @@ R unpack_results([[maybe_unused]] IValue* out, [[maybe_unused]] std::tuple<A&...
       } else {
         return R(out[I].to_tensor()...);
       }
-    }(std::make_index_sequence<count>());
+    }
+    (std::make_index_sequence<count>());
   } else {
     return Unboxed<R>(out[0]).get();
   }
@@ -206,8 +207,8 @@ template <typename R, typename... A>
   constexpr bool first_is_written =
       std::is_same_v<std::tuple_element_t<0, std::tuple<A..., void>>, Tensor&>;
   return unpack_results<R, first_is_written>(
-      out.data(), std::tuple<std::remove_cvref_t<A>&...>(
-                      const_cast<std::remove_cvref_t<A>&>(arguments)...));
+      out.data(),
+      std::tuple<std::remove_cvref_t<A>&...>(const_cast<std::remove_cvref_t<A>&>(arguments)...));
 }
 
 // Sends a typed call to the kernel that `keys` select in its table.

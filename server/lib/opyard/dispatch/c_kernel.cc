@@ -25,13 +25,12 @@ void call_c_kernel(const Kernel& kernel, Keys keys, const IValue* in, uint32_t n
                    uint32_t n_out) {
   opyard_status status;
   opyard_call call{sizeof(opyard_call), 0, keys.set.bits(), keys.table, &status};
-  const int32_t code =
-      kernel.c_boxed(kernel.self, &call, reinterpret_cast<const opyard_value*>(in), n_in,
-                     reinterpret_cast<opyard_value*>(out), n_out);
+  const int32_t code = kernel.c_boxed(kernel.self, &call, reinterpret_cast<const opyard_value*>(in),
+                                      n_in, reinterpret_cast<opyard_value*>(out), n_out);
   if (code == 0) return;
-  throw c_status_error(status, code,
-                       str_cat("the kernel of '", keys.op().name(), "' of the plugin '",
-                               kernel.plugin, "'"))
+  throw c_status_error(
+      status, code,
+      str_cat("the kernel of '", keys.op().name(), "' of the plugin '", kernel.plugin, "'"))
       .with_op(keys.op().name())
       .with_key(to_string(keys.set.highest_priority()));
 }

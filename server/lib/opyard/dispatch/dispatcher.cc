@@ -85,15 +85,14 @@ Registration Dispatcher::register_libraries(const std::vector<Library>& librarie
 
 Registration Dispatcher::register_block(BlockKind kind, std::string_view name_space,
                                         std::string_view key,
-                                        const std::function<void(Library&)>& fill,
-                                        const char* file, unsigned line) {
+                                        const std::function<void(Library&)>& fill, const char* file,
+                                        unsigned line) {
   Library library(kind, name_space, key, file, line);
   fill(library);
   return register_blocks(library.block());
 }
 
-void Dispatcher::declare_structured(std::string_view internal_op,
-                                    ArrayRef<StructuredForm> forms) {
+void Dispatcher::declare_structured(std::string_view internal_op, ArrayRef<StructuredForm> forms) {
   registry_->declare_structured(internal_op, forms);
 }
 

@@ -43,8 +43,8 @@ class Registration {
 // A public form of a structured operator: its wrapper stands at every key at which the internal
 // operator has a kernel.
 struct StructuredForm {
-  const char* public_op;      // "aten::add_.Tensor"
-  const void* wrapper;        // R(*)(Keys, A…)
+  const char* public_op;  // "aten::add_.Tensor"
+  const void* wrapper;    // R(*)(Keys, A…)
   SignatureInfo signature;
 };
 
@@ -64,8 +64,7 @@ class Dispatcher {
   // Takes whole blocks in one publication: all of them, or nothing and an error that says which
   // block at which place was refused and why.
   Registration register_blocks(ArrayRef<opyard_block> blocks, const Origin& origin = {});
-  Registration register_libraries(const std::vector<Library>& libraries,
-                                  const Origin& origin = {});
+  Registration register_libraries(const std::vector<Library>& libraries, const Origin& origin = {});
   // For one block written in place: `fill` gets an empty Library.
   Registration register_block(BlockKind kind, std::string_view name_space, std::string_view key,
                               const std::function<void(Library&)>& fill,

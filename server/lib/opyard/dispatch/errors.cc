@@ -83,7 +83,8 @@ void raise_missing(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IV
 void raise_ambiguous(const Kernel&, Keys keys, const IValue*, uint32_t, IValue*, uint32_t) {
   const OperatorEntry& op = keys.op();
   raise_at(op, DispatchKey::AutogradOther, Code::kUnimplemented,
-           str_cat("the kernel of '", op.name(), "' at AutogradOther is ambiguous: it has one at "
+           str_cat("the kernel of '", op.name(),
+                   "' at AutogradOther is ambiguous: it has one at "
                    "CompositeImplicitAutograd and one at a backend that AutogradOther serves. "
                    "Register a kernel at AutogradOther, or give that backend an Autograd key of "
                    "its own."));
@@ -111,10 +112,10 @@ void raise_meta(const Kernel&, Keys keys, const IValue*, uint32_t, IValue*, uint
 
 void raise_fallthrough(const Kernel&, Keys keys, const IValue*, uint32_t, IValue*, uint32_t) {
   const OperatorEntry& op = keys.op();
-  raise_at(op, keys.set.highest_priority(), Code::kInternal,
-           str_cat("the operator '", op.name(), "' was sent to ",
-                   to_string(keys.set.highest_priority()),
-                   ", which falls through; mask the keys before a redispatch"));
+  raise_at(
+      op, keys.set.highest_priority(), Code::kInternal,
+      str_cat("the operator '", op.name(), "' was sent to ", to_string(keys.set.highest_priority()),
+              ", which falls through; mask the keys before a redispatch"));
 }
 
 void pass_down_boxed(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue* out,

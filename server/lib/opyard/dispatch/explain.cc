@@ -73,19 +73,18 @@ Explanation Dispatcher::explain(OperatorHandle op, const IValue* in, uint32_t n_
 }
 
 std::string to_string(const Explanation& explanation) {
-  std::string text = str_cat(explanation.op, "\n  schema       ", explanation.schema,
-                             "\n  arguments    ", to_string(explanation.arguments),
-                             "\n  included     ", to_string(explanation.included),
-                             "\n  excluded     ", to_string(explanation.excluded),
-                             "\n  fallthrough  ", to_string(explanation.fallthrough),
-                             "\n  keys         ", to_string(explanation.keys), "\n  chosen       ",
-                             to_string(explanation.chosen), "\n");
+  std::string text = str_cat(
+      explanation.op, "\n  schema       ", explanation.schema, "\n  arguments    ",
+      to_string(explanation.arguments), "\n  included     ", to_string(explanation.included),
+      "\n  excluded     ", to_string(explanation.excluded), "\n  fallthrough  ",
+      to_string(explanation.fallthrough), "\n  keys         ", to_string(explanation.keys),
+      "\n  chosen       ", to_string(explanation.chosen), "\n");
   int number = 1;
   for (const Hop& hop : explanation.trail) {
-    text += str_cat("  ", number++, ". ", hop.op, " at ", to_string(hop.key), " [", hop.reason,
-                    "] ", hop.kernel, " (", hop.plugin,
-                    hop.generation ? str_cat(", generation ", hop.generation) : std::string(),
-                    ")\n");
+    text +=
+        str_cat("  ", number++, ". ", hop.op, " at ", to_string(hop.key), " [", hop.reason, "] ",
+                hop.kernel, " (", hop.plugin,
+                hop.generation ? str_cat(", generation ", hop.generation) : std::string(), ")\n");
   }
   if (explanation.fails) text += "  the call raises an error\n";
   return text;
@@ -148,8 +147,8 @@ void Registry::check_invariants() {
   const Root* root = root_->load();
   for (const auto& entry : entries_) {
     const OperatorTable& stored = *root->table(entry->index());
-    OPYARD_CHECK(!entry->schema() || entry->schema()->full_name() == entry->name(), kInternal,
-                 "'", entry->name(), "' has the schema of another name");
+    OPYARD_CHECK(!entry->schema() || entry->schema()->full_name() == entry->name(), kInternal, "'",
+                 entry->name(), "' has the schema of another name");
     if (entry->definitions_ == 0 && entry->registrations_.empty()) continue;
     for (int i = 0; i < kNumSlots; ++i) {
       const Resolution wanted = resolve(entry->registrations_, fallbacks_, key_of_slot(i));

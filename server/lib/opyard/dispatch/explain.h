@@ -12,8 +12,8 @@ namespace opyard {
 struct Hop {
   std::string op;
   DispatchKey key;
-  std::string kernel;      // its label: place of registration, or what the fallback does
-  std::string reason;      // provenance, as in dumps
+  std::string kernel;  // its label: place of registration, or what the fallback does
+  std::string reason;  // provenance, as in dumps
   std::string plugin;
   uint64_t generation = 0;
 };
@@ -22,11 +22,11 @@ struct Hop {
 struct Explanation {
   std::string op;
   std::string schema;
-  KeySet arguments;      // what the arguments bring
-  KeySet included;       // what the thread adds
-  KeySet excluded;       // what the thread takes away
-  KeySet fallthrough;    // what the operator's masks take away
-  KeySet keys;           // what is left: the call goes to the highest
+  KeySet arguments;    // what the arguments bring
+  KeySet included;     // what the thread adds
+  KeySet excluded;     // what the thread takes away
+  KeySet fallthrough;  // what the operator's masks take away
+  KeySet keys;         // what is left: the call goes to the highest
   DispatchKey chosen = DispatchKey::Undefined;
   // The chosen kernel first; pass-down fallbacks and structured wrappers lead on to the next.
   std::vector<Hop> trail;

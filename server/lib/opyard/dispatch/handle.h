@@ -13,9 +13,9 @@ namespace opyard {
 // tables of Dispatcher::global() while the library is initialised. Before that, index 0 leads to a
 // table whose slots raise a clear error.
 struct OpHandleBase {
-  const char* schema;              // full text of the definition
+  const char* schema;  // full text of the definition
   SignatureInfo (*signature)() noexcept;
-  mutable uint32_t index = 0;      // written once, before the first call
+  mutable uint32_t index = 0;  // written once, before the first call
 };
 
 template <typename Signature>

@@ -103,9 +103,9 @@ std::vector<Library> run_blocks(LibraryRange range) {
   std::vector<Library> libraries;
   for (const LibraryRecord* record = range.begin; record != range.end; ++record) {
     if (!record->fill) continue;
-    Library& library = libraries.emplace_back(static_cast<BlockKind>(record->kind),
-                                              record->name_space, record->key, record->file,
-                                              record->line);
+    Library& library =
+        libraries.emplace_back(static_cast<BlockKind>(record->kind), record->name_space,
+                               record->key, record->file, record->line);
     record->fill(library);
   }
   return libraries;

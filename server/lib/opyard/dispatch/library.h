@@ -39,12 +39,12 @@ class Library {
   // Defines an operator: "add(Tensor self, Tensor other) -> Tensor". The namespace may be written.
   Library& def(std::string_view schema, const char* file = __builtin_FILE(),
                unsigned line = __builtin_LINE());
-  // … with a kernel at the block's key, else CompositeImplicitAutograd. Where `text` is a name only,
-  // the schema is inferred from the kernel.
+  // … with a kernel at the block's key, else CompositeImplicitAutograd. Where `text` is a name
+  // only, the schema is inferred from the kernel.
   template <typename F>
-    requires(!std::is_convertible_v<F, const char*>)
-  Library& def(std::string_view text, F kernel, const char* file = __builtin_FILE(),
-               unsigned line = __builtin_LINE()) {
+  requires(!std::is_convertible_v<F, const char*>) Library& def(std::string_view text, F kernel,
+                                                                const char* file = __builtin_FILE(),
+                                                                unsigned line = __builtin_LINE()) {
     add_def_with(text, record_of(kernel), file, line);
     return *this;
   }
@@ -58,8 +58,8 @@ class Library {
     return *this;
   }
   template <typename F>
-  Library& impl(std::string_view op, DispatchKey key, F kernel,
-                const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+  Library& impl(std::string_view op, DispatchKey key, F kernel, const char* file = __builtin_FILE(),
+                unsigned line = __builtin_LINE()) {
     add_impl(op, to_string(key), record_of(kernel), file, line);
     return *this;
   }
@@ -121,12 +121,11 @@ class Library {
     }
   }
   template <typename F>
-    requires requires { &F::operator(); }
+  requires requires { &F::operator(); }
   static KernelRecord record_of(F) {
     static_assert(std::is_empty_v<F>, "a kernel lambda captures nothing");
     using Traits = KernelTraits<decltype(&F::operator())>;
-    return record_typed(SignatureOf<typename Traits::Signature>::info(),
-                        &Traits::template call<F>);
+    return record_typed(SignatureOf<typename Traits::Signature>::info(), &Traits::template call<F>);
   }
 
   void add_def_with(std::string_view text, const KernelRecord& kernel, const char* file,
@@ -162,12 +161,13 @@ std::vector<Library> run_blocks(LibraryRange range);
 // The records' alignment is said, or compilers raise it for speed and leave gaps between them.
 #define OPYARD_CONCAT_(a, b) a##b
 #define OPYARD_CONCAT(a, b) OPYARD_CONCAT_(a, b)
-#define OPYARD_BLOCK_(kind, ns, key, m, id)                                                   \
-  static void OPYARD_CONCAT(opyard_fill_, id)(::opyard::Library & m);                         \
-  [[gnu::used, gnu::retain, gnu::section("opyard_library"),                                   \
-    gnu::aligned(alignof(::opyard::LibraryRecord))]] static ::opyard::LibraryRecord           \
-      OPYARD_CONCAT(opyard_record_, id) = {&OPYARD_CONCAT(opyard_fill_, id), ns, key,         \
-                                           __FILE__, __LINE__, kind};                         \
+#define OPYARD_BLOCK_(kind, ns, key, m, id)                                                      \
+  static void OPYARD_CONCAT(opyard_fill_, id)(::opyard::Library & m);                            \
+  [[gnu::used, gnu::retain, gnu::section("opyard_library"),                                      \
+    gnu::aligned(alignof(                                                                        \
+        ::opyard::LibraryRecord))]] static ::opyard::LibraryRecord OPYARD_CONCAT(opyard_record_, \
+                                                                                 id) = {         \
+      &OPYARD_CONCAT(opyard_fill_, id), ns, key, __FILE__, __LINE__, kind};                      \
   static void OPYARD_CONCAT(opyard_fill_, id)([[maybe_unused]] ::opyard::Library & m)
 
 // OPYARD_LIBRARY(ns, m) { m.def("…"); m.impl("…", …); }: definitions of a namespace, once each.
@@ -177,16 +177,18 @@ std::vector<Library> run_blocks(LibraryRange range);
 // Kernels of a namespace at a key; on namespace _ fallbacks.
 #define OPYARD_LIBRARY_IMPL(ns, key, m) OPYARD_BLOCK_(OPYARD_BLOCK_IMPL, #ns, #key, m, __COUNTER__)
 
-// The blocks that were linked into this shared object or executable, as a LibraryRange. Use it once,
-// at namespace scope: it defines opyard_blocks_here(). It emits one empty record, so that the section
-// exists.
-#define OPYARD_BLOCKS_HERE()                                                                      \
-  extern "C" __attribute__((visibility("hidden"))) ::opyard::LibraryRecord                        \
-      __start_opyard_library[];                                                                   \
-  extern "C" __attribute__((visibility("hidden"))) ::opyard::LibraryRecord __stop_opyard_library[]; \
-  [[gnu::used, gnu::retain, gnu::section("opyard_library"),                                       \
-    gnu::aligned(alignof(::opyard::LibraryRecord))]] static ::opyard::LibraryRecord               \
-      opyard_empty_record = {nullptr, "", "", __FILE__, __LINE__, 0};                             \
-  static ::opyard::LibraryRange opyard_blocks_here() {                                            \
-    return {__start_opyard_library, __stop_opyard_library};                                       \
+// The blocks that were linked into this shared object or executable, as a LibraryRange. Use it
+// once, at namespace scope: it defines opyard_blocks_here(). It emits one empty record, so that the
+// section exists.
+#define OPYARD_BLOCKS_HERE()                                                                       \
+  extern "C"                                                                                       \
+      __attribute__((visibility("hidden"))) ::opyard::LibraryRecord __start_opyard_library[];      \
+  extern "C"                                                                                       \
+      __attribute__((visibility("hidden"))) ::opyard::LibraryRecord __stop_opyard_library[];       \
+  [[gnu::used, gnu::retain, gnu::section("opyard_library"),                                        \
+    gnu::aligned(                                                                                  \
+        alignof(::opyard::LibraryRecord))]] static ::opyard::LibraryRecord opyard_empty_record = { \
+      nullptr, "", "", __FILE__, __LINE__, 0};                                                     \
+  static ::opyard::LibraryRange opyard_blocks_here() {                                             \
+    return {__start_opyard_library, __stop_opyard_library};                                        \
   }

@@ -29,9 +29,7 @@ class OperatorEntry {
   uint32_t index() const noexcept { return index_; }
   // Null until the operator is defined for the first time; then never again. Any thread.
   const FunctionSchema* schema() const noexcept { return schema_.load(std::memory_order_acquire); }
-  uint64_t key_positions() const noexcept {
-    return key_positions_.load(std::memory_order_acquire);
-  }
+  uint64_t key_positions() const noexcept { return key_positions_.load(std::memory_order_acquire); }
 
  private:
   friend class Registry;
@@ -47,14 +45,14 @@ class OperatorEntry {
   std::string definition_place_;
   Registrations registrations_;
   SignatureInfo signature_{};
-  std::string signature_name_;   // owns signature_.mangled
+  std::string signature_name_;  // owns signature_.mangled
   std::string signature_place_;
   struct Form {
     OperatorEntry* public_op;
     SignatureInfo signature;
     const void* wrapper;
   };
-  std::vector<Form> forms_;           // an internal operator's public forms
+  std::vector<Form> forms_;             // an internal operator's public forms
   OperatorEntry* kernel_op_ = nullptr;  // a public form's internal operator
 };
 

@@ -13,7 +13,8 @@ class PinnedRoot {
   PinnedRoot() noexcept : outermost_(thread_state.root == nullptr) {
     if (!outermost_) return;
     ThreadState& state = thread_state;
-    if (!state.slot) [[unlikely]] epoch::acquire_slot(&state.slot);
+    if (!state.slot) [[unlikely]]
+      epoch::acquire_slot(&state.slot);
     epoch::pin(*state.slot);
     state.root = global_root.load(std::memory_order_acquire);
   }

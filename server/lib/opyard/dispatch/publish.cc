@@ -80,9 +80,8 @@ OperatorTable* Registry::build_table(const OperatorEntry& entry) {
   const bool gone = entry.definitions_ == 0 && entry.registrations_.empty();
   for (int i = 0; i < kNumSlots; ++i) {
     const DispatchKey key = key_of_slot(i);
-    const Resolution resolution =
-        gone ? Resolution{gone_.get(), Reason::kMissing}
-             : resolve(entry.registrations_, fallbacks_, key);
+    const Resolution resolution = gone ? Resolution{gone_.get(), Reason::kMissing}
+                                       : resolve(entry.registrations_, fallbacks_, key);
     const Kernel* kernel = resolution.kernel;
     table->reasons[i] = resolution.reason;
     if (!kernel || (i == 0 && kernel->kind == KernelKind::kFallthrough)) {
@@ -151,7 +150,8 @@ void Registry::make_global() {
 Registry::~Registry() {
   MutexLock lock(mutex_);
   OwnedRoot* last = OwnedRoot::of(root_->load());
-  for (size_t i = 0; i < last->root.size; ++i) delete static_cast<const OwnedTable*>(last->tables()[i]);
+  for (size_t i = 0; i < last->root.size; ++i)
+    delete static_cast<const OwnedTable*>(last->tables()[i]);
   OwnedRoot::destroy(last);
 }
 

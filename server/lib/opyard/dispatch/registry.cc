@@ -38,9 +38,10 @@ void check_reachable(DispatchKey key) {
   for (const Backend backend : {Backend::kCPU, Backend::kCUDA, Backend::kMeta}) {
     meant += to_string(runtime_key(key, backend)) + ", ";
   }
-  raise(Code::kInvalidArgument,
-        str_cat("the key ", to_string(key), " is a building block and no call would reach a kernel "
-                "there; name it together with a backend: ", meant, "…"));
+  raise(Code::kInvalidArgument, str_cat("the key ", to_string(key),
+                                        " is a building block and no call would reach a kernel "
+                                        "there; name it together with a backend: ",
+                                        meant, "…"));
 }
 
 KernelPtr make_kernel(const opyard_registration& record, const Origin& origin) {
@@ -104,16 +105,18 @@ Registry::Registry(Dispatcher& dispatcher, bool built_in_fallbacks)
 void Registry::put_built_in_fallbacks() {
   Origin origin;
   Batch batch{{}, origin};
-  const auto put = [&](std::string_view key, auto kernel, std::string_view label) {
-    Library library(BlockKind::kImpl, "_", key);
-    library.fallback(kernel).label(label);
-    batch.block = &library.block();
-    add_one(batch, library.block().registrations[0]);
-  };
+  const auto put = [&](std::string_view key, auto kernel, std::string_view label)
+                       OPYARD_REQUIRES(mutex_) {
+                         Library library(BlockKind::kImpl, "_", key);
+                         library.fallback(kernel).label(label);
+                         batch.block = &library.block();
+                         add_one(batch, library.block().registrations[0]);
+                       };
   put("Autograd", PassDown{}, "autograd fallback: goes on below autograd");
   put("ADInplaceOrView", Fallthrough{}, "fallthrough");
   put("BackendSelect", Fallthrough{}, "fallthrough");
-  for (const DispatchKey key : kAutocastKeys.keys()) put(to_string(key), Fallthrough{}, "fallthrough");
+  for (const DispatchKey key : kAutocastKeys.keys())
+    put(to_string(key), Fallthrough{}, "fallthrough");
   put("Meta", BoxedKernel{&raise_meta}, "meta fallback: raises");
   for (const Change& change : batch.changes) const_cast<Kernel&>(*change.kernel).built_in = true;
 }
@@ -147,7 +150,8 @@ void Registry::add_block(Batch& batch, const opyard_block& block) {
   if (block.kind == OPYARD_BLOCK_DEF) {
     const auto found = namespaces_.find(name_space);
     OPYARD_CHECK(found == namespaces_.end(), kAlreadyExists, "the namespace '", name_space,
-                 "' is already defined by the block ", found == namespaces_.end() ? "" : found->second,
+                 "' is already defined by the block ",
+                 found == namespaces_.end() ? "" : found->second,
                  "; use OPYARD_LIBRARY_FRAGMENT to add definitions or OPYARD_LIBRARY_IMPL to add "
                  "kernels");
     namespaces_[name_space] = place_of(block.file, block.line);
@@ -187,8 +191,7 @@ void Registry::add_def(Batch& batch, const opyard_registration& registration) {
   FunctionSchema schema;
   if (registration.flags & OPYARD_SCHEMA_INFERRED) {
     OPYARD_CHECK(registration.schema.size > 0, kInvalidArgument, "could not infer a schema for '",
-                 to_std(registration.text),
-                 "': only typed kernels tell one; write the schema out");
+                 to_std(registration.text), "': only typed kernels tell one; write the schema out");
     schema = parse_schema("_" + to_std(registration.schema));
     const OperatorName name = parse_operator_name(to_std(registration.text));
     schema.name = name.name;
@@ -242,8 +245,7 @@ void Registry::add_impl(Batch& batch, const opyard_registration& registration) {
   }
   if (registration.signature && kernel->typed) {
     const bool known = entry.signature_.mangled != nullptr;
-    fix_signature(entry, *static_cast<const SignatureInfo*>(registration.signature),
-                  kernel->debug);
+    fix_signature(entry, *static_cast<const SignatureInfo*>(registration.signature), kernel->debug);
     if (!known) batch.new_signatures.push_back(&entry);
   }
   put_kernel(batch, entry, key, kernel);

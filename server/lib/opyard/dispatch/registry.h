@@ -74,8 +74,7 @@ class Registry {
   void add_one(Batch& batch, const opyard_registration& registration) OPYARD_REQUIRES(mutex_);
   void add_def(Batch& batch, const opyard_registration& registration) OPYARD_REQUIRES(mutex_);
   void add_impl(Batch& batch, const opyard_registration& registration) OPYARD_REQUIRES(mutex_);
-  void add_fallback(Batch& batch, const opyard_registration& registration)
-      OPYARD_REQUIRES(mutex_);
+  void add_fallback(Batch& batch, const opyard_registration& registration) OPYARD_REQUIRES(mutex_);
   void put_kernel(Batch& batch, OperatorEntry& entry, DispatchKey key, KernelPtr kernel)
       OPYARD_REQUIRES(mutex_);
   void put_forms(Batch& batch, OperatorEntry& internal, DispatchKey key, const Kernel& kernel)
@@ -83,13 +82,11 @@ class Registry {
   void undo(const Change& change) OPYARD_REQUIRES(mutex_);
   DispatchKey key_for(const Batch& batch, const opyard_registration& registration)
       OPYARD_REQUIRES(mutex_);
-  std::string qualified_name(const Batch& batch, std::string_view written)
+  std::string qualified_name(const Batch& batch, std::string_view written) OPYARD_REQUIRES(mutex_);
+  void fix_signature(OperatorEntry& entry, const SignatureInfo& signature, const std::string& place)
       OPYARD_REQUIRES(mutex_);
-  void fix_signature(OperatorEntry& entry, const SignatureInfo& signature,
-                     const std::string& place) OPYARD_REQUIRES(mutex_);
   void check_schema(const OperatorEntry& entry, const FunctionSchema& declared,
-                    const Kernel& kernel, const std::string& declared_at)
-      OPYARD_REQUIRES(mutex_);
+                    const Kernel& kernel, const std::string& declared_at) OPYARD_REQUIRES(mutex_);
 
   OperatorEntry& entry_for(const std::string& name) OPYARD_REQUIRES(mutex_);
   OperatorEntry& entry_for_schema(const std::string& name, const FunctionSchema& schema)

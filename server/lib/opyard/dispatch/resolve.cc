@@ -37,8 +37,8 @@ bool backend_has_kernel(const Registrations& registrations, DispatchKey key) {
 
 std::string_view to_string(Reason reason) noexcept {
   static constexpr std::array<std::string_view, 9> kTexts = {
-      "kernel",      "default backend kernel", "nested kernel",    "ambiguous autogradother",
-      "math kernel", "autograd kernel",        "batched kernel",   "backend fallback",
+      "kernel",      "default backend kernel", "nested kernel",  "ambiguous autogradother",
+      "math kernel", "autograd kernel",        "batched kernel", "backend fallback",
       "missing"};
   return kTexts[static_cast<size_t>(reason)];
 }
@@ -60,8 +60,8 @@ Resolution resolve(const Registrations& registrations, const Fallbacks& fallback
        {CompositeExplicitAutogradNonFunctional, CompositeExplicitAutograd}) {
     if (const Kernel* kernel = serves(alias)) return {kernel, Reason::kDefaultBackend};
   }
-  const bool has_backend_kernel = direct(registrations, CompositeExplicitAutograd) ||
-                                  backend_has_kernel(registrations, key);
+  const bool has_backend_kernel =
+      direct(registrations, CompositeExplicitAutograd) || backend_has_kernel(registrations, key);
   // 2.3a
   if (!undefined && !has_backend_kernel) {
     if (const Kernel* kernel = serves(CompositeImplicitAutogradNestedTensor)) {

@@ -20,7 +20,6 @@ struct Resolution {
 
 // The kernel that serves one runtime key (or Undefined) of an operator. Pure; the numbered rules
 // stand in server/doc/adr/0003-resolution.md.
-Resolution resolve(const Registrations& registrations, const Fallbacks& fallbacks,
-                   DispatchKey key);
+Resolution resolve(const Registrations& registrations, const Fallbacks& fallbacks, DispatchKey key);
 
 }  // namespace opyard

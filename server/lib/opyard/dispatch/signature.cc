@@ -37,8 +37,8 @@ std::string demangle(const char* mangled) {
 }
 
 void raise_count(Keys keys, uint32_t got, uint32_t wanted) {
-  raise(Code::kInvalidArgument, str_cat("the operator '", keys.op().name(), "' takes ", wanted,
-                                        " arguments, got ", got));
+  raise(Code::kInvalidArgument,
+        str_cat("the operator '", keys.op().name(), "' takes ", wanted, " arguments, got ", got));
 }
 
 }  // namespace opyard

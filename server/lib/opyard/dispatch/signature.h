@@ -13,18 +13,18 @@ namespace opyard {
 // What the dispatcher keeps of a C++ signature R(A…), so that one copy of the glue serves every
 // kernel that has it. Plain pointers; the code they point to lives where the signature was used.
 struct SignatureInfo {
-  const char* mangled = nullptr;     // of R(A…); equal exactly when the types are
-  const void* pass_down = nullptr;   // typed autograd fallback
-  BoxedFn boxed = nullptr;           // calls a typed kernel boxed
+  const char* mangled = nullptr;         // of R(A…); equal exactly when the types are
+  const void* pass_down = nullptr;       // typed autograd fallback
+  BoxedFn boxed = nullptr;               // calls a typed kernel boxed
   FunctionSchema (*schema)() = nullptr;  // argument and return types, without names
 };
 
 template <typename T>
 struct SchemaTypeOf;
-#define OPYARD_TYPE(cpp, ...)                                                        \
-  template <>                                                                        \
-  struct SchemaTypeOf<cpp> {                                                         \
-    static SchemaType get() { return SchemaType{__VA_ARGS__}; }                      \
+#define OPYARD_TYPE(cpp, ...)                                   \
+  template <>                                                   \
+  struct SchemaTypeOf<cpp> {                                    \
+    static SchemaType get() { return SchemaType{__VA_ARGS__}; } \
   };
 OPYARD_TYPE(Tensor, BaseType::kTensor)
 OPYARD_TYPE(std::optional<Tensor>, BaseType::kTensor, true)

@@ -49,7 +49,7 @@ struct Kernel : RefCounted {
   BoxedFn boxed = nullptr;
   opyard_boxed_fn c_boxed = nullptr;  // called by the seam function when `boxed` is that
   void* self = nullptr;
-  bool overrides = false;   // replacing another kernel is meant
+  bool overrides = false;    // replacing another kernel is meant
   bool is_fallback = false;  // stands for all operators at its key
   bool built_in = false;     // … and came with the library
   std::string signature;     // mangled C++ signature of `typed`; empty without one
@@ -69,8 +69,8 @@ struct Slot {
 
 // Everything that a call needs of one operator; immutable once published.
 struct OperatorTable {
-  KeySet mask = KeySet::full();     // keys that do not fall through
-  bool per_backend_masks = false;   // backend_masks differ and count instead of mask
+  KeySet mask = KeySet::full();    // keys that do not fall through
+  bool per_backend_masks = false;  // backend_masks differ and count instead of mask
   const OperatorEntry* op = nullptr;
   KeySet backend_masks[kNumBackends];
   Slot entries[kNumEntries];

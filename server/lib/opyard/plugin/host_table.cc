@@ -9,9 +9,8 @@ namespace opyard::plugin {
 namespace {
 
 void log_line(uint32_t level, opyard_str message) {
-  const auto known = level <= static_cast<uint32_t>(LogLevel::kError)
-                         ? static_cast<LogLevel>(level)
-                         : LogLevel::kError;
+  const auto known = level <= static_cast<uint32_t>(LogLevel::kError) ? static_cast<LogLevel>(level)
+                                                                      : LogLevel::kError;
   log(known, std::string_view(message.data, message.size));
 }
 
@@ -30,8 +29,8 @@ const void* get_extension(opyard_str, uint32_t) { return nullptr; }
 }  // namespace
 
 const opyard_host& host_table() noexcept {
-  static const opyard_host table{sizeof(opyard_host), 0,           &set_c_status, &log_line,
-                                 &allocate,           &free_memory, &get_extension};
+  static const opyard_host table{
+      sizeof(opyard_host), 0, &set_c_status, &log_line, &allocate, &free_memory, &get_extension};
   return table;
 }
 
