@@ -24,12 +24,12 @@ PIXELS, CLASSES = 64, 10
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--address", help="unix:PATH or HOST:PORT; default: OPYARD_ADDRESS, then the user's socket")
-    parser.add_argument("--seed", type=int, default=7, help="of the split, the start and the order (default %(default)s)")
+    parser.add_argument("--seed", type=int, default=7, help="of split, start and order (default %(default)s)")
     parser.add_argument("--epochs", type=int, default=40, help="default %(default)s")
     parser.add_argument("--hidden", type=int, default=128, help="width of the hidden layer (default %(default)s)")
     parser.add_argument("--batch", type=int, default=32, help="images per step (default %(default)s)")
     parser.add_argument("--rate", type=float, default=0.3, help="learning rate (default %(default)s)")
-    parser.add_argument("--wanted", type=float, default=0.96, help="accuracy below which this fails (default %(default)s)")
+    parser.add_argument("--wanted", type=float, default=0.96, help="accuracy that is enough (default %(default)s)")
     chosen = parser.parse_args()
     for name in ("epochs", "hidden", "batch"):
         if getattr(chosen, name) < 1:
@@ -64,7 +64,7 @@ class Network:
         return result
 
     def step(self, x: Tensor, truth: Tensor, count: int) -> Tensor:
-        """One step on `count` images; `truth` has a one at each image's digit. Returns the mean loss, not yet fetched."""
+        """One step on `count` images; `truth` has a one at each image's digit. Returns the mean loss, not fetched."""
         aten = self.yard.ops.aten
         before = aten.addmm(self.b1, x, self.w1)
         hidden = before.relu()

@@ -5,11 +5,27 @@
         print((x @ x + 1).relu())
 """
 
-from .dtypes import (complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8)
 from .dtypes import bool_ as bool
-from .errors import (Aborted, AlreadyExists, Cancelled, DataLoss, DeadlineExceeded, Error, FailedPrecondition, Internal,
-                     InvalidArgument, NotFound, OutOfRange, PermissionDenied, ResourceExhausted, Unauthenticated,
-                     Unavailable, Unimplemented, Unknown)
+from .dtypes import complex64, complex128, float16, float32, float64, int8, int16, int32, int64, uint8
+from .errors import (
+                     Aborted,
+                     AlreadyExists,
+                     Cancelled,
+                     DataLoss,
+                     DeadlineExceeded,
+                     Error,
+                     FailedPrecondition,
+                     Internal,
+                     InvalidArgument,
+                     NotFound,
+                     OutOfRange,
+                     PermissionDenied,
+                     ResourceExhausted,
+                     Unauthenticated,
+                     Unavailable,
+                     Unimplemented,
+                     Unknown,
+)
 from .tensor import Tensor
 from .transport import FrameStream, Transport
 from .yard import VERSION as __version__

@@ -31,7 +31,7 @@ def resolve(address: Optional[str] = None) -> str:
             raise InvalidArgument(f"the address {text!r} names no path; {_WANTED}")
         size = len(os.fsencode(path))
         if size > SOCKET_PATH_BYTES:
-            raise InvalidArgument(f"the socket's path has {size} bytes, a Unix socket takes {SOCKET_PATH_BYTES}: {path}")
+            raise InvalidArgument(f"a Unix socket's path takes {SOCKET_PATH_BYTES} bytes, this one has {size}: {path}")
         return text
     host, colon, port = text.rpartition(":")
     if not colon or not host or not port.isascii() or not port.isdigit() or not 0 < int(port) < 65536:

@@ -130,7 +130,8 @@ class Ops:
         return sorted({name.split("::")[0] for name in self._yard.list_ops()})
 
 
-def _prepared(yard: Yard, plan: Plan, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
+def _prepared(yard: Yard, plan: Plan, args: Sequence[Any],
+              kwargs: dict[str, Any]) -> tuple[Sequence[Any], dict[str, Any]]:
     """Numbers at the end gathered into a list, arrays uploaded where a tensor is wanted."""
     if plan.gather_from >= 0:
         args = [*args[:plan.gather_from], list(args[plan.gather_from:])]

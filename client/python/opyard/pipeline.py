@@ -1,7 +1,7 @@
 """Frames of operator calls: gathered, sent without waiting, and what comes back for them.
 
-Calls are appended to a frame, which leaves when it is full, when somebody waits for a value, or a moment after its first
-call. The stream's thread takes frames from `FrameQueue`; the reply thread runs `_on_reply`. Finalisers only append to
+Calls are appended to a frame, which leaves when it is full, when somebody waits for a value, or a moment after its
+first call. The stream's thread takes frames from `FrameQueue`; the reply thread runs `_on_reply`. Finalisers only append to
 `Pipeline.released` and wake the stream's thread: no lock is taken there.
 """
 
@@ -14,10 +14,18 @@ import threading
 import time
 from typing import Any, Callable, Optional
 
-from .errors import (Aborted, DeadlineExceeded, Error, FailedPrecondition, NotFound, ResourceExhausted, Unavailable,
-                     error_of)
+from .errors import (
+    Aborted,
+    DeadlineExceeded,
+    Error,
+    FailedPrecondition,
+    NotFound,
+    ResourceExhausted,
+    Unavailable,
+    error_of,
+)
 from .transport import FrameStream, Transport
-from .v1 import common_pb2, control_pb2, ops_pb2
+from .v1 import control_pb2, ops_pb2
 
 OPS_PER_FRAME = 128          # a frame leaves when it has so many
 LINGER = 0.0005              # seconds that a frame waits for more calls

@@ -118,7 +118,8 @@ class Plan:
     @staticmethod
     def _checked_size(value: Any, most_items: int, most_text: int) -> int:
         if isinstance(value, (list, tuple)) and len(value) > most_items:
-            raise InvalidArgument(f"a list of {len(value)} elements is longer than the {most_items} that the daemon takes")
+            raise InvalidArgument(f"a list of {len(value)} elements is longer than the {most_items} that the"
+                                  " daemon takes")
         if isinstance(value, str) and len(value.encode()) > most_text:
             raise InvalidArgument(f"a text of {len(value)} characters is longer than the {most_text} bytes that the"
                                   " daemon takes")

@@ -272,8 +272,8 @@ def _array_of(data: Any, dtype: Optional[DTypeLike]) -> "np.ndarray[Any, Any]":
         dtype_name(array.dtype.newbyteorder("="))
         return array.astype(wanted or array.dtype.newbyteorder("="), copy=False)
     if array.dtype.kind not in _LITERALS or array.dtype == np.uint64:
-        raise InvalidArgument(f"the elements are not all numbers that fit: numpy sees {array.dtype}; wanted nested lists"
-                              " of numbers, or a numpy array")
+        raise InvalidArgument(f"the elements are not all numbers that fit: numpy sees {array.dtype}; wanted nested"
+                              " lists of numbers, or a numpy array")
     return array.astype(wanted or _LITERALS[array.dtype.kind], copy=False)
 
 

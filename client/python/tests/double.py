@@ -315,7 +315,8 @@ class Double:
 
     def explain(self, request, context):
         session = self.session_of(context)
-        shapes = [list(self.value(session, value.id).shape) for value in request.args if value.WhichOneof("kind") == "id"]
+        ids = [value.id for value in request.args if value.WhichOneof("kind") == "id"]
+        shapes = [list(self.value(session, id_).shape) for id_ in ids]
         return registry_pb2.ExplainReply(text=f"{request.op} {shapes} -> CPU", chosen="CPU",
                                          steps=[registry_pb2.ExplainStep(key="CPU", kernel="k", rule="r", source="s")])
 

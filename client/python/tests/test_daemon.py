@@ -142,7 +142,8 @@ def test_explain_shows_the_trail(real):
 
 
 def test_repr(real):
-    assert repr(real.tensor([[1.0, 2.0]]).exp().log().relu() * 0 + 1) == "tensor([[1., 1.]], dtype=float32, shape=(1, 2))"
+    ones = real.tensor([[1.0, 2.0]]) * 0 + 1
+    assert repr(ones) == "tensor([[1., 1.]], dtype=float32, shape=(1, 2))"
     text = repr(real.arange(300_000))
     assert text == "tensor([     0,      1,      2, ..., 299997, 299998, 299999], dtype=int64, shape=(300000,))"
 
@@ -225,7 +226,7 @@ def test_sigterm_drains(own_daemon):
 def run_example(daemon, name, *options):
     return subprocess.run([sys.executable, str(EXAMPLES / name), *options], capture_output=True, text=True, timeout=120,
                           check=False, env={**os.environ, "OPYARD_ADDRESS": daemon.address,
-                                            "PYTHONPATH": str(EXAMPLES.parent)})
+                                            "PYTHONPATH": os.pathsep.join(sys.path)})
 
 
 def test_the_quickstart_runs(daemon):

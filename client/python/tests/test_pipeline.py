@@ -319,7 +319,7 @@ def test_the_interpreter_ends_promptly_with_work_under_way(double, end):
                "x = yard.tensor([1.0]) + 1\nx.item()\nz = [x + n for n in range(500)]\n" + end)
     started = time.monotonic()
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=30, check=False,
-                          env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+                          env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)})
     assert time.monotonic() - started < 15
     assert done.returncode == {"sys.exit(3)": 3, "raise KeyError('x')": 1}.get(end, 0), done.stderr
     if "KeyError" not in end:
