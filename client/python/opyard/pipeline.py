@@ -1,8 +1,8 @@
 """Frames of operator calls: gathered, sent without waiting, and what comes back for them.
 
 Calls are appended to a frame, which leaves when it is full, when somebody waits for a value, or a moment after its
-first call. The stream's thread takes frames from `FrameQueue`; the reply thread runs `_on_reply`. Finalisers only append to
-`Pipeline.released` and wake the stream's thread: no lock is taken there.
+first call. The stream's thread takes them by `_next_frame`; the reply thread runs `_on_reply`. Finalisers only append
+to `Pipeline.released` and wake the stream's thread: no lock is taken there.
 """
 
 from __future__ import annotations

@@ -115,7 +115,8 @@ def test_ids_of_other_sessions_and_dead_ones(real, bystander):
 
 @pytest.mark.parametrize("dtype, sizes, data", [
     ("float32", (3,), b"1234"), ("float32", (-1,), b""), ("float32", (1 << 40, 1 << 40), b""),
-    ("float31", (1,), b"1234"), ("float32", (1,) * 65, b"1234"), ("float32", (), b""), ("float32", (2,), b"1" * 12), ("int64", (1 << 61,), b"")])
+    ("float31", (1,), b"1234"), ("float32", (1,) * 65, b"1234"), ("float32", (), b""), ("float32", (2,), b"1" * 12),
+    ("int64", (1 << 61,), b"")])
 def test_bytes_that_do_not_match_the_shape(real, dtype, sizes, data):
     kept = real.tensor([3.0])
     id_ = real._pipeline.put(dtype, sizes, data, "hostile.py:2")

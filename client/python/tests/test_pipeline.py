@@ -2,7 +2,6 @@
 
 import gc
 import os
-import pathlib
 import subprocess
 import sys
 import threading
@@ -13,8 +12,6 @@ import opyard
 import pytest
 from double import Double
 from opyard import address
-
-PACKAGE = pathlib.Path(opyard.__file__).resolve().parent.parent
 
 
 def line():
