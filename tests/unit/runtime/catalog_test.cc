@@ -1,0 +1,70 @@
+#include "opyard/runtime/catalog.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/unit/runtime/test_operators.h"
+
+namespace opyard::runtime {
+namespace {
+
+using ::testing::HasSubstr;
+
+class CatalogTest : public ::testing::Test {
+ protected:
+  CatalogTest() { testing::define_test_operators(); }
+};
+
+TEST_F(CatalogTest, PagesCoverEverythingOnceInOrder) {
+  const OpPage all = list_operators("test::", 0, "");
+  ASSERT_GE(all.total, 15u);
+  EXPECT_TRUE(all.next.empty());
+  std::vector<std::string> names;
+  std::string after;
+  do {
+    const OpPage page = list_operators("test::", 4, after);
+    EXPECT_LE(page.schemas.size(), 4u);
+    EXPECT_EQ(page.total, all.total);
+    for (const FunctionSchema& schema : page.schemas) names.push_back(schema.full_name());
+    after = page.next;
+  } while (!after.empty());
+  ASSERT_EQ(names.size(), all.total);
+  EXPECT_TRUE(std::is_sorted(names.begin(), names.end()));
+  EXPECT_THROW(list_operators("test::", 4, "aten::add"), Error);
+}
+
+TEST_F(CatalogTest, SchemasByFullAndBareName) {
+  EXPECT_EQ(schemas_of("test::over.A").size(), 1u);
+  EXPECT_EQ(schemas_of("test::over").size(), 2u);
+  EXPECT_EQ(to_string(schemas_of("test::numel")[0]), "test::numel(Tensor x) -> int");
+  try {
+    schemas_of("test::ovr");
+    FAIL() << "an unknown operator was found";
+  } catch (const CallError& error) {
+    EXPECT_EQ(error.code(), Code::kNotFound);
+    EXPECT_THAT(error.message(), HasSubstr("test::over"));
+  }
+}
+
+TEST_F(CatalogTest, ExplainSaysWhichKernelRuns) {
+  OpCall call;
+  call.op = "test::twice";
+  const Trail usual = explain_call(call, {}, {}, {}, nullptr);
+  ASSERT_FALSE(usual.steps.empty());
+  EXPECT_FALSE(usual.chosen.empty());
+  EXPECT_THAT(usual.text, HasSubstr("test::twice"));
+  EXPECT_THROW(explain_call(call, {"NoSuchKey"}, {}, {}, nullptr), Error);
+  EXPECT_THROW(explain_call(call, {"Autograd"}, {}, {}, nullptr), Error) << "an alias";
+  call.op = "test::nothing";
+  EXPECT_THROW(explain_call(call, {}, {}, {}, nullptr), CallError);
+}
+
+TEST_F(CatalogTest, TablesHaveARowPerKey) {
+  const Trail table = dump_table("test::twice", false);
+  EXPECT_EQ(table.steps.size(), 138u);
+  EXPECT_FALSE(table.text.empty());
+  EXPECT_LT(dump_table("test::twice", true).steps.size(), 138u);
+}
+
+}  // namespace
+}  // namespace opyard::runtime

@@ -1,0 +1,33 @@
+#include "opyard/runtime/nearest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace opyard::runtime {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+TEST(NearestTest, BestFirst) {
+  EXPECT_THAT(nearest_names("aplha", {"other", "alphas", "alpha", "beta"}),
+              ElementsAre("alpha", "alphas"));
+}
+
+TEST(NearestTest, NothingThatLooksOtherwise) {
+  EXPECT_THAT(nearest_names("dim", {"generator", "memory_format"}), IsEmpty());
+  EXPECT_THAT(nearest_names("", {"a"}), IsEmpty());
+}
+
+TEST(NearestTest, CaseCountsHalf) {
+  EXPECT_THAT(nearest_names("DTYPE", {"dtype", "DTYPES"}, 1), ElementsAre("DTYPES"));
+  EXPECT_THAT(nearest_names("Dtype", {"dtype", "dtypes"}, 1), ElementsAre("dtype"));
+}
+
+TEST(NearestTest, LongNamesCostNoMoreThanTheirBeginning) {
+  const std::string huge(1 << 20, 'x');
+  EXPECT_THAT(nearest_names(huge, {"add"}), IsEmpty());
+}
+
+}  // namespace
+}  // namespace opyard::runtime
