@@ -87,7 +87,7 @@ Value Client::lift(Frame& frame, std::vector<Id>& temporary, size_t& room, Value
   auto* tensor = std::get_if<HostTensor>(&value.data);
   if (!tensor) return value;
   const Id id = new_id();
-  if (tensor->data.size() <= std::min(room, kInlinePut)) {
+  if (room > 0 && tensor->data.size() <= std::min(room, kInlinePut)) {
     room -= tensor->data.size();
     frame.puts.push_back({id, std::move(*tensor)});
   } else {
@@ -147,6 +147,19 @@ std::vector<Output> Client::call(std::string_view op, std::vector<Value> args,
     if (schema.name == op) return call(schema, std::move(args), std::move(kwargs));
   }
   raise(Code::kNotFound, str_cat(op, " names several overloads; give one of them"));
+}
+
+Trail Client::explain(ExplainQuestion question) {
+  std::vector<Id> temporary;
+  Frame unused;
+  size_t room = 0;  // nothing rides along: every tensor is uploaded
+  for (Value& arg : question.args) arg = lift(unused, temporary, room, std::move(arg));
+  for (NamedValue& arg : question.kwargs) {
+    arg.value = lift(unused, temporary, room, std::move(arg.value));
+  }
+  Trail trail = transport_->explain(question);
+  if (!temporary.empty()) transport_->release(temporary);
+  return trail;
 }
 
 Id Client::run(std::string_view op, std::vector<Value> args, std::vector<NamedValue> kwargs) {

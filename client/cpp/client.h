@@ -46,6 +46,9 @@ class Client {
   // A new id of this session.
   Id new_id() noexcept { return next_id_.fetch_add(1); }
 
+  // How a call would be routed; tensors among the arguments are sent along.
+  Trail explain(ExplainQuestion question);
+
   // Uploads in chunks; get() downloads.
   Id put(const HostTensor& tensor);
   HostTensor get(Id id) { return transport_->get(id); }

@@ -1,0 +1,182 @@
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <functional>
+#include <iostream>
+
+#include "client/cli/commands.h"
+#include "client/cli/literal.h"
+#include "client/cli/print.h"
+#include "opyard/base/error.h"
+
+namespace opyard::cli {
+namespace {
+
+constexpr int kFailed = 1;
+constexpr int kWrongUsage = 2;
+// Put before words that CLI11 would take for options or lists of its own: -1, [1,2].
+constexpr char kGuard = '\x01';
+
+using Command = int (*)(const Options&, std::ostream&);
+
+constexpr char kTop[] =
+    "opyard: call operators, ask how they are routed, check cases.\n"
+    "The yard is a daemon (see --address), or this process itself with --local.";
+
+constexpr char kCallHelp[] =
+    "Calls an operator and prints its results.\n\n"
+    "Arguments are JSON values or @file.npy. Where a Tensor is wanted, a nested list becomes a\n"
+    "tensor: bool or int64 if all elements are, else float32; 'int32:[1,2]' names the dtype.\n"
+    "Of several overloads the one that fits best is taken; name one to be sure.\n\n"
+    "Examples:\n"
+    "  opyard call aten::add.Tensor '[[1,2],[3,4]]' '[[10,20],[30,40]]' alpha=2\n"
+    "  opyard call aten::sum.dim_IntList '[[1,2],[3,4]]' '[1]' keepdim=true\n"
+    "  opyard call aten::full '[2,3]' 0.5 dtype=float64\n"
+    "  opyard call aten::mm @a.npy @b.npy -o c.npy\n"
+    "  opyard call aten::relu float32:[-1,2] --json --local";
+
+constexpr char kExplainHelp[] =
+    "Shows how a call would be routed, without running it: for argument keys, or for arguments.\n"
+    "Without either: as for a plain tensor on cpu.\n\n"
+    "Examples:\n"
+    "  opyard explain aten::add.Tensor CPU AutogradCPU\n"
+    "  opyard explain aten::add.Tensor CUDA,AutogradCUDA --exclude AutogradCUDA\n"
+    "  opyard explain aten::add.Tensor '[1,2]' '[3,4]'";
+
+constexpr char kTableHelp[] =
+    "Shows which kernel stands at which dispatch key.\n\n"
+    "Examples:\n"
+    "  opyard table aten::add.Tensor\n"
+    "  opyard table aten::add.Tensor --full            one line per key\n"
+    "  opyard table aten::add.Tensor --registrations   what was registered, newest first";
+
+constexpr char kCheckHelp[] =
+    "Runs cases that are written down as YAML: dispatcher scenarios, or operator results.\n"
+    "Prints a line per failing case, and 'N passed, M failed' at the end.\n\n"
+    "Examples:\n"
+    "  opyard check dispatch tests/dispatch_cases/*.yaml\n"
+    "  opyard check ops cases.yaml --via grpc --address unix:/tmp/yard.sock";
+
+constexpr char kOpsHelp[] =
+    "Lists operators with their schemas.\n\nExamples:\n  opyard ops\n  opyard ops aten::add";
+constexpr char kPingHelp[] =
+    "Asks the daemon who it is.\n\nExamples:\n  opyard ping\n"
+    "  opyard ping --address 127.0.0.1:7070 --json";
+
+// Builds the command line; remembers in `chosen` which command was given.
+class CommandLine {
+ public:
+  CommandLine() : app_(kTop, "opyard") {
+    app_.require_subcommand(1);
+    app_.fallthrough();
+    app_.add_option("--address", options_.address,
+                    "unix:PATH or HOST:PORT of the daemon (default: $OPYARD_ADDRESS, then the "
+                    "user's own socket)");
+    app_.add_flag("--local", options_.local, "use the library in this process, no daemon");
+    app_.add_option("--plugin-dir", options_.plugin_dir, "with --local: where plugins are");
+    app_.add_flag("--json", options_.json, "print JSON");
+
+    add(app_, "ping", kPingHelp, &ping);
+    CLI::App* call_app = add(app_, "call", kCallHelp, &call);
+    call_app->add_option("OP", options_.op, "the operator, aten::add.Tensor")->required();
+    call_app->add_option("ARG", options_.words, "arguments, then name=value");
+    call_app->add_option("-o,--output", options_.outputs, "write the tensor to this .npy file")
+        ->expected(1);
+    CLI::App* ops_app = add(app_, "ops", kOpsHelp, &ops);
+    ops_app->add_option("PREFIX", options_.words, "beginning of the names")->expected(0, 1);
+    CLI::App* explain_app = add(app_, "explain", kExplainHelp, &explain);
+    explain_app->add_option("OP", options_.op, "the operator")->required();
+    explain_app->add_option("KEYS|ARG", options_.words, "dispatch keys, or arguments as in call");
+    explain_app->add_option("--include", options_.include, "keys that the thread adds")
+        ->expected(1);
+    explain_app->add_option("--exclude", options_.exclude, "keys that the thread takes away")
+        ->expected(1);
+    CLI::App* table_app = add(app_, "table", kTableHelp, &table);
+    table_app->add_option("OP", options_.op, "the operator")->required();
+    table_app->add_flag("--full", options_.full, "one line per key");
+    table_app->add_flag("--registrations", options_.registrations, "what was registered");
+    add_check();
+  }
+
+  // Returns the exit status.
+  int run(int argc, char** argv) {
+    std::vector<std::string> words;
+    for (int i = argc - 1; i > 0; --i) words.push_back(guarded(argv[i]));
+    try {
+      app_.parse(words);
+    } catch (const CLI::ParseError& error) {
+      return app_.exit(error) == 0 ? 0 : kWrongUsage;
+    }
+    for (std::vector<std::string>* list : {&options_.words, &options_.files, &options_.outputs}) {
+      for (std::string& word : *list) unguard(&word);
+    }
+    unguard(&options_.op);
+    return chosen_(options_, std::cout);
+  }
+
+  const Options& options() const { return options_; }
+
+ private:
+  CLI::App* add(CLI::App& parent, const char* name, const char* help, Command command) {
+    CLI::App* app = parent.add_subcommand(name, help);
+    app->fallthrough();
+    app->callback([this, command] { chosen_ = command; });
+    return app;
+  }
+
+  void add_check() {
+    CLI::App* check = app_.add_subcommand("check", kCheckHelp);
+    check->require_subcommand(1);
+    check->fallthrough();
+    CLI::App* dispatch =
+        add(*check, "dispatch", "Dispatcher scenarios, each in a dispatcher of its own",
+            &check_dispatch);
+    dispatch->add_option("FILE", options_.files, "YAML files")->required();
+    CLI::App* check_ops_app = add(*check, "ops", "Operator results", &check_ops);
+    check_ops_app->add_option("FILE", options_.files, "YAML files")->required();
+    check_ops_app->add_option("--via", options_.via, "local or grpc")->capture_default_str();
+    check_ops_app->add_option("--device", options_.device, "where tensors are")
+        ->capture_default_str();
+  }
+
+  static std::string guarded(std::string word) {
+    const bool number = word.size() > 1 && word[0] == '-' &&
+                        (std::isdigit(static_cast<unsigned char>(word[1])) || word[1] == '.' ||
+                         word == "-inf" || word == "-nan" || word == "-Infinity");
+    return number || word.starts_with('[') ? kGuard + word : word;
+  }
+  static void unguard(std::string* word) {
+    if (word->starts_with(kGuard)) word->erase(0, 1);
+  }
+
+  Options options_;
+  Command chosen_ = nullptr;
+  CLI::App app_;
+};
+
+void report(const Options& options, std::string_view code, const std::string& message) {
+  if (options.json) {
+    std::cout << "{\"error\": {\"code\": " << quoted_json(std::string(code))
+              << ", \"message\": " << quoted_json(message) << "}}\n";
+  }
+  std::cerr << "opyard: " << code << ": " << message << "\n";
+}
+
+int run(int argc, char** argv) {
+  CommandLine line;
+  try {
+    return line.run(argc, argv);
+  } catch (const UsageError& error) {
+    report(line.options(), "USAGE", error.what());
+    return kWrongUsage;
+  } catch (const Error& error) {
+    report(line.options(), code_name(error.code()), error.message());
+  } catch (const std::exception& error) {
+    report(line.options(), "INTERNAL", error.what());
+  }
+  return kFailed;
+}
+
+}  // namespace
+}  // namespace opyard::cli
+
+int main(int argc, char** argv) { return opyard::cli::run(argc, argv); }
