@@ -75,7 +75,7 @@ std::optional<HostTensor> explicit_tensor(const std::string& word) {
     throw UsageError("cannot read " + shown(word) + ": wanted a number or list behind '" +
                      parts->first + ":'");
   }
-  return tensor_from_literal(literal, std::string(client::find_dtype(parts->first)->name));
+  return client::tensor_from_literal(literal, std::string(client::find_dtype(parts->first)->name));
 }
 
 Converted convert(const SchemaArgument& parameter, const ParameterType& type,
@@ -120,7 +120,7 @@ Converted convert_single(const SchemaArgument& parameter, const ParameterType& t
     return convert_word(parameter, type, *text);
   }
   if (type.is_tensor()) {
-    if (literal.get_if<Literal::List>()) return {tensor_from_literal(literal, "")};
+    if (literal.get_if<Literal::List>()) return {client::tensor_from_literal(literal, "")};
     if (is_int) return {*literal.get_if<int64_t>(), kNumberAsTensor};
     if (is_real) return {*literal.get_if<double>(), kNumberAsTensor};
     return {*literal.get_if<bool>(), kNumberAsTensor};
@@ -175,7 +175,7 @@ Converted convert(const SchemaArgument& parameter, const ParameterType& type,
     Converted one = convert_single(parameter, type, item);
     // A number in a list of tensors is a tensor without dimensions.
     if (type.is_tensor() && !one.value.get_if<HostTensor>() && !one.value.is_none()) {
-      one.value = tensor_from_literal(item, "");
+      one.value = client::tensor_from_literal(item, "");
     }
     cost += one.cost;
     items.push_back(std::move(one.value));

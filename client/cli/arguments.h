@@ -22,8 +22,4 @@ struct BoundCall {
 BoundCall bind_words(const std::vector<client::OpSchema>& overloads,
                      const std::vector<std::string>& words);
 
-// A nested list as a tensor. `dtype` empty: bool if all are bools, int64 if all are integers, else
-// float32.
-client::HostTensor tensor_from_literal(const Literal& literal, const std::string& dtype);
-
 }  // namespace opyard::cli

@@ -1,16 +1,10 @@
-#include <algorithm>
+#include "client/cpp/literal.h"
 
-#include "client/cli/arguments.h"
 #include "client/cpp/elements.h"
 #include "opyard/base/check.h"
 
-namespace opyard::cli {
+namespace opyard::client {
 namespace {
-
-using client::DtypeFacts;
-using client::Element;
-using client::ElementKind;
-using client::HostTensor;
 
 // Which kinds of number occur; decides the dtype where none is named.
 struct Kinds {
@@ -66,10 +60,10 @@ void fill(const Literal& literal, size_t depth, const DtypeFacts& dtype, HostTen
   const auto* list = literal.get_if<Literal::List>();
   if (depth == tensor->sizes.size()) {
     if (list && dtype.kind == ElementKind::kComplex) {
-      return client::append_element(tensor->data, dtype, complex_of(*list));
+      return append_element(tensor->data, dtype, complex_of(*list));
     }
     OPYARD_CHECK(!list, kInvalidArgument, "the lists of a tensor are nested unevenly");
-    return client::append_element(tensor->data, dtype, element_of(literal));
+    return append_element(tensor->data, dtype, element_of(literal));
   }
   OPYARD_CHECK(list && static_cast<int64_t>(list->size()) == tensor->sizes[depth], kInvalidArgument,
                "the lists of a tensor have different lengths: got ", list ? list->size() : 1,
@@ -84,7 +78,7 @@ HostTensor tensor_from_literal(const Literal& literal, const std::string& dtype)
   look_through(literal, &kinds);
   HostTensor tensor;
   tensor.dtype = dtype.empty() ? kinds.dtype() : dtype;
-  const DtypeFacts& facts = client::dtype_facts(tensor.dtype);
+  const DtypeFacts& facts = dtype_facts(tensor.dtype);
   const bool complex = facts.kind == ElementKind::kComplex;
   for (const Literal* at = &literal; const auto* list = at->get_if<Literal::List>();) {
     if (complex && is_pair(*at)) break;
@@ -96,4 +90,4 @@ HostTensor tensor_from_literal(const Literal& literal, const std::string& dtype)
   return tensor;
 }
 
-}  // namespace opyard::cli
+}  // namespace opyard::client
