@@ -27,7 +27,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=7, help="of split, start and order (default %(default)s)")
     parser.add_argument("--epochs", type=int, default=40, help="default %(default)s")
     parser.add_argument("--hidden", type=int, default=128, help="width of the hidden layer (default %(default)s)")
-    parser.add_argument("--batch", type=int, default=32, help="images per step (default %(default)s)")
+    parser.add_argument("--batch", type=int, default=16, help="images per step (default %(default)s)")
     parser.add_argument("--rate", type=float, default=0.3, help="learning rate (default %(default)s)")
     parser.add_argument("--wanted", type=float, default=0.96, help="accuracy that is enough (default %(default)s)")
     chosen = parser.parse_args()
