@@ -24,6 +24,7 @@ from .errors import (
     Unavailable,
     error_of,
 )
+from .failures import Failures, Record, error_from
 from .transport import FrameStream, Transport
 from .v1 import control_pb2, ops_pb2
 
@@ -32,20 +33,9 @@ LINGER = 0.0005              # seconds that a frame waits for more calls
 MAX_OPS_IN_FLIGHT = 4096     # beyond these, a call waits for the daemon
 MAX_BYTES_IN_FLIGHT = 64 << 20
 ACK_OPS, ACK_BYTES = 1024, 8 << 20  # a fence at least so often, so that what is in flight is known
-MAX_UNSEEN = 256
 
 _TICK = object()
 _STOP = object()
-_Box = "queue.SimpleQueue[Any]"  # what a waiting thread gets its answer through: a message or an Error
-
-
-class _Record:
-    """A call on its way: what its failure would have to be told to."""
-
-    __slots__ = ("seq", "site", "first", "count", "target")
-
-    def __init__(self, seq: int, site: str, first: int, count: int, target: int) -> None:
-        self.seq, self.site, self.first, self.count, self.target = seq, site, first, count, target
 
 
 class _Stream:
@@ -63,7 +53,7 @@ class _Stream:
         self.frame = ops_pb2.OpFrame()
         self.frame_ops = 0
         self.frame_bytes = 0
-        self.records: collections.deque[_Record] = collections.deque()
+        self.records: collections.deque[Record] = collections.deque()
         self.fetches: dict[int, collections.deque[Any]] = {}
         self.values: dict[int, Any] = {}
         self.fences: dict[int, tuple[Any, int]] = {}
@@ -90,10 +80,7 @@ class Pipeline:
         self._lock = threading.RLock()
         self._room = threading.Condition(self._lock)
         self._fence_ids = itertools.count(1)
-        self._failed: dict[int, Error] = {}    # by result id: what every look at it raises
-        self._pending: dict[int, Error] = {}   # by target of an in-place call: raised at the next look, once
-        self._put_sites: dict[int, str] = {}
-        self._unseen: collections.OrderedDict[tuple[int, int], Error] = collections.OrderedDict()
+        self._failures = Failures()
         self._closed: Optional[Error] = None
         self._ending = False
         self._frame_limit = int(self.limits.frame_bytes) or 4 << 20
@@ -111,7 +98,7 @@ class Pipeline:
             stream, call = self._begin(op, fill, site)
             first = self._take_ids(stream, count)
             call.results.extend(range(first, first + count))
-            self._commit(stream, _Record(call.seq, site, first, count, target))
+            self._commit(stream, Record(call.seq, site, first, count, target))
             return first
 
     def call_for_values(self, op: str, fill: Callable[[ops_pb2.OpCall], int], count: int, site: str) -> list[Any]:
@@ -122,7 +109,7 @@ class Pipeline:
             call.want = ops_pb2.WANT_META
             call.results.extend([0] * count)
             stream.values[call.seq] = (box, count, [])
-            self._commit(stream, _Record(call.seq, site, 0, 0, 0))
+            self._commit(stream, Record(call.seq, site, 0, 0, 0))
             self._flush(stream)
         values: list[Any] = self._wait(box, f"{op} (called at {site})")
         return values
@@ -134,7 +121,7 @@ class Pipeline:
             if stream.frame_ops or stream.frame_bytes + len(data) > self._frame_limit // 2:
                 self._flush(stream)  # uploads come first in a frame, and ids must grow
             upload = stream.frame.puts.add(id=self._take_ids(stream, 1), dtype=dtype, sizes=sizes, data=data)
-            self._put_sites[upload.id] = site
+            self._failures.note_upload(upload.id, site)
             self._grow(stream, len(data) + 64 + 10 * len(sizes))
             return upload.id
 
@@ -157,7 +144,7 @@ class Pipeline:
 
     def look(self, id_: int) -> None:
         """Raises the failure that this id stands for, if any is known."""
-        error = self._failed.get(id_) or self._pending.pop(id_, None)
+        error = self._failures.look(id_)
         if error is not None:
             raise self._seen(error)
 
@@ -178,11 +165,8 @@ class Pipeline:
     def unseen(self) -> Optional[Error]:
         """The oldest failure that nobody has looked at; the others follow at the next calls."""
         with self._lock:
-            for error in self._unseen.values():
-                for id_ in [id_ for id_, pending in self._pending.items() if pending is error]:
-                    del self._pending[id_]
-                return self._seen(error)
-        return None
+            error = self._failures.oldest_unseen()
+            return None if error is None else error.again()
 
     def wake(self) -> None:
         """Makes the stream's thread look for released ids. For finalisers: takes no lock."""
@@ -268,7 +252,7 @@ class Pipeline:
         stream.next_id += count
         return first
 
-    def _commit(self, stream: _Stream, record: _Record) -> None:
+    def _commit(self, stream: _Stream, record: Record) -> None:
         stream.records.append(record)
         self.calls += 1
         stream.frame_ops += 1
@@ -304,9 +288,7 @@ class Pipeline:
             ids: list[int] = []
             while self.released and len(ids) < most:
                 id_ = self.released.popleft()
-                self._failed.pop(id_, None)
-                self._pending.pop(id_, None)
-                self._put_sites.pop(id_, None)
+                self._failures.forget(id_)
                 ids.append(id_)
             frame.release.extend(ids)
         elif not (stream.frame_ops or stream.frame_bytes or frame.fence):
@@ -345,8 +327,7 @@ class Pipeline:
 
     def _seen(self, error: Error) -> Error:
         with self._lock:
-            if error._key is not None:
-                self._unseen.pop(error._key, None)
+            self._failures.seen(error)
         return error.again()
 
     # The stream and its threads.
@@ -427,40 +408,17 @@ class Pipeline:
             self._room.notify_all()
 
     def _on_failure(self, stream: _Stream, failure: ops_pb2.OpError) -> None:
-        info = failure.info
-        cause = None
-        key = (stream.number, failure.seq) if failure.seq else (-1, failure.id)
-        if info.HasField("cause"):
-            cause = error_of(info.cause.code, info.cause.message, op=info.cause.op, site=info.cause.site)
-            key = (info.cause.stream, info.cause.seq)
-        error = error_of(failure.code, failure.message, op=cause.op if cause else info.op,
-                         site=cause.site if cause else "", reason=info.reason, argument=info.argument, cause=cause)
-        error._key = key
-        if failure.seq:
-            record = next((r for r in stream.records if r.seq == failure.seq), None)
-            if record is not None:
-                self._blame(record, error, cause is None)
-            waiting = stream.values.pop(failure.seq, None)
-            if waiting is not None:
-                waiting[0].put(error)
+        error = error_from(stream.number, failure)
+        if failure.seq == 0:
+            self._failures.blame_upload(failure.id, error)
+            self._answer(stream, failure.id, self._failures.lasting(failure.id) or error)
             return
-        if failure.id in self._put_sites and failure.id not in self._failed:
-            error.site = error.site or self._put_sites[failure.id]
-            if info.reason != "POISONED":
-                self._failed[failure.id] = error
-        boxes = stream.fetches.get(failure.id)
-        if boxes:
-            self._answer(stream, failure.id, self._failed.get(failure.id, error))
-
-    def _blame(self, record: _Record, error: Error, first: bool) -> None:
-        """Notes a failed call with everything that it would have made or changed."""
-        error.site = error.site or record.site
-        for id_ in range(record.first, record.first + record.count):
-            self._failed[id_] = error
-        if record.target and record.target not in self._failed:
-            self._pending.setdefault(record.target, error)
-        if first and error._key is not None and len(self._unseen) < MAX_UNSEEN:
-            self._unseen[error._key] = error
+        record = next((r for r in stream.records if r.seq == failure.seq), None)
+        if record is not None:
+            self._failures.blame(record, error, error.cause is None)
+        waiting = stream.values.pop(failure.seq, None)
+        if waiting is not None:
+            waiting[0].put(error)
 
     def _on_result(self, stream: _Stream, result: ops_pb2.Result) -> None:
         if result.seq == 0:
@@ -493,7 +451,7 @@ class Pipeline:
                 lost = error_of(error.code, f"the stream ended while this call was under way: {error.message}",
                                 site=record.site, reason=error.reason)
                 lost._key = lost_key
-                self._blame(record, lost, True)
+                self._failures.blame(record, lost, True)
             stream.records.clear()
             boxes = [box for boxes in stream.fetches.values() for box in boxes]
             boxes += [waiting[0] for waiting in stream.values.values()]
