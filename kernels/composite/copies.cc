@@ -60,11 +60,12 @@ Tensor _to_copy(const Tensor& self, std::optional<ScalarType> dtype, std::option
                 std::optional<Device> device, std::optional<bool> pin_memory, bool non_blocking,
                 std::optional<MemoryFormat> memory_format) {
   OPYARD_CHECK(!layout || *layout == Layout::kStrided, kUnimplemented, "the layout ",
-               to_string(layout.value_or(Layout::kStrided)), " has no tensors yet; wanted is strided");
+               to_string(layout.value_or(Layout::kStrided)),
+               " has no tensors yet; wanted is strided");
   OPYARD_CHECK(!pin_memory.value_or(false), kUnimplemented,
                "pinned memory is not there yet; leave pin_memory out");
-  Tensor result = new_like(self, dtype.value_or(self.dtype()), device.value_or(self.device()),
-                           memory_format);
+  Tensor result =
+      new_like(self, dtype.value_or(self.dtype()), device.value_or(self.device()), memory_format);
   return ops::copy_(result, self, non_blocking);
 }
 

@@ -18,7 +18,8 @@ using Where = std::optional<Device>;
 
 void check_layout(std::optional<Layout> layout, std::optional<bool> pin_memory) {
   OPYARD_CHECK(!layout || *layout == Layout::kStrided, kUnimplemented, "the layout ",
-               to_string(layout.value_or(Layout::kStrided)), " has no tensors yet; wanted is strided");
+               to_string(layout.value_or(Layout::kStrided)),
+               " has no tensors yet; wanted is strided");
   OPYARD_CHECK(!pin_memory.value_or(false), kUnimplemented,
                "pinned memory is not there yet; leave pin_memory out");
 }
@@ -30,8 +31,8 @@ Tensor new_tensor(IntList size, ScalarType dtype, std::optional<Layout> layout, 
 
 ScalarType random_dtype(Dtype dtype) {
   const ScalarType result = dtype.value_or(ScalarType::kFloat32);
-  OPYARD_CHECK(is_floating(result), kInvalidArgument,
-               "random numbers need a floating dtype, got ", to_string(result));
+  OPYARD_CHECK(is_floating(result), kInvalidArgument, "random numbers need a floating dtype, got ",
+               to_string(result));
   return result;
 }
 
@@ -42,8 +43,8 @@ void check_random_target(const Tensor& self) {
 }
 
 [[noreturn]] void too_many(const Scalar& start, const Scalar& end) {
-  raise(Code::kInvalidArgument, str_cat("there are too many numbers from ", to_string(start),
-                                        " to ", to_string(end)));
+  raise(Code::kInvalidArgument,
+        str_cat("there are too many numbers from ", to_string(start), " to ", to_string(end)));
 }
 
 void check_direction(const Scalar& start, const Scalar& end, const Scalar& step, bool fits) {
@@ -130,8 +131,7 @@ Tensor arange_start_step(const Scalar& start, const Scalar& end, const Scalar& s
                          std::optional<bool> pin_memory) {
   const bool whole = !start.is_double() && !end.is_double() && !step.is_double();
   const ScalarType type = dtype.value_or(whole ? ScalarType::kInt64 : ScalarType::kFloat32);
-  Tensor result =
-      new_tensor(arange_length(start, end, step), type, layout, device, pin_memory);
+  Tensor result = new_tensor(arange_length(start, end, step), type, layout, device, pin_memory);
   if (shape::has_work(result)) {
     handles::kernel::arange_start_out(start, end, step, result);
   }

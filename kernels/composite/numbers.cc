@@ -13,24 +13,24 @@
 
 namespace opyard::composite {
 
-#define OPYARD_WITH_ALPHA(op)                                                             \
-  Tensor op##_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) {      \
-    return ops::op(self, wrapped_number(other), alpha);                                   \
-  }                                                                                       \
-  Tensor& op##_scalar_(Tensor& self, const Scalar& other, const Scalar& alpha) {          \
-    return ops::op##_(self, wrapped_number(other), alpha);                                \
+#define OPYARD_WITH_ALPHA(op)                                                        \
+  Tensor op##_scalar(const Tensor& self, const Scalar& other, const Scalar& alpha) { \
+    return ops::op(self, wrapped_number(other), alpha);                              \
+  }                                                                                  \
+  Tensor& op##_scalar_(Tensor& self, const Scalar& other, const Scalar& alpha) {     \
+    return ops::op##_(self, wrapped_number(other), alpha);                           \
   }
-#define OPYARD_PLAIN(op)                                              \
-  Tensor op##_scalar(const Tensor& self, const Scalar& other) {       \
-    return ops::op(self, wrapped_number(other));                      \
-  }                                                                   \
-  Tensor& op##_scalar_(Tensor& self, const Scalar& other) {           \
-    return ops::op##_(self, wrapped_number(other));                   \
+#define OPYARD_PLAIN(op)                                        \
+  Tensor op##_scalar(const Tensor& self, const Scalar& other) { \
+    return ops::op(self, wrapped_number(other));                \
+  }                                                             \
+  Tensor& op##_scalar_(Tensor& self, const Scalar& other) {     \
+    return ops::op##_(self, wrapped_number(other));             \
   }
-#define OPYARD_COMPARISON(op)                                                       \
-  OPYARD_PLAIN(op)                                                                  \
-  Tensor& op##_scalar_out(const Tensor& self, const Scalar& other, Tensor& out) {   \
-    return ops::op##_out(out, self, wrapped_number(other));                         \
+#define OPYARD_COMPARISON(op)                                                     \
+  OPYARD_PLAIN(op)                                                                \
+  Tensor& op##_scalar_out(const Tensor& self, const Scalar& other, Tensor& out) { \
+    return ops::op##_out(out, self, wrapped_number(other));                       \
   }
 
 OPYARD_WITH_ALPHA(add)

@@ -7,8 +7,8 @@ namespace opyard::shape {
 // Sizes come from outside: their sums and products are checked. Symbolic integers bring their own.
 inline int64_t times(int64_t a, int64_t b) {
   int64_t result = 0;
-  OPYARD_CHECK(!__builtin_mul_overflow(a, b, &result), kInvalidArgument, "the product of the sizes ",
-               a, " and ", b, " is more than can be counted");
+  OPYARD_CHECK(!__builtin_mul_overflow(a, b, &result), kInvalidArgument,
+               "the product of the sizes ", a, " and ", b, " is more than can be counted");
   return result;
 }
 inline int64_t plus(int64_t a, int64_t b) {

@@ -23,8 +23,8 @@ Result<Int> product(const char* first, const Operand<Int>& a, const Operand<Int>
   check_matrix("mat2", b);
   check_same_dtype("mat2", b.dtype, a.dtype);
   OPYARD_CHECK(a.sizes[1] == b.sizes[0], kInvalidArgument, "the shapes ", to_string(a.sizes),
-               " and ", to_string(b.sizes), " cannot be multiplied: ", a.sizes[1],
-               " columns meet ", b.sizes[0], " rows");
+               " and ", to_string(b.sizes), " cannot be multiplied: ", a.sizes[1], " columns meet ",
+               b.sizes[0], " rows");
   Result<Int> result;
   result.sizes.push_back(a.sizes[0]);
   result.sizes.push_back(b.sizes[1]);
@@ -57,8 +57,7 @@ Result<Int> matrix_product(const Operand<Int>& self, const Operand<Int>& mat2) {
 
 template <typename Int>
 Result<Int> matrix_product_plus(const Operand<Int>& self, const Operand<Int>& mat1,
-                                const Operand<Int>& mat2, const Scalar& beta,
-                                const Scalar& alpha) {
+                                const Operand<Int>& mat2, const Scalar& beta, const Scalar& alpha) {
   Result<Int> result = product("mat1", mat1, mat2);
   check_same_dtype("self", self.dtype, mat1.dtype);
   OPYARD_CHECK(expands_to<Int>(self.sizes, result.sizes), kInvalidArgument, "'self' of shape ",

@@ -23,8 +23,7 @@ bool is_wide_unsigned(ScalarType type) noexcept {
 
 // Types that mix with nothing but themselves.
 bool stands_alone(ScalarType type) noexcept {
-  return kind_of(type) == TypeKind::kQuantized ||
-         (is_floating(type) && element_size(type) == 1);
+  return kind_of(type) == TypeKind::kQuantized || (is_floating(type) && element_size(type) == 1);
 }
 
 ScalarType promote_integers(ScalarType a, ScalarType b) {

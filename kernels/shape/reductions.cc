@@ -6,8 +6,7 @@ namespace {
 using Flags = SmallVector<bool, 8>;
 
 template <typename Int>
-Result<Int> reduce(const Operand<Int>& self, const Flags& reduced, bool keepdim,
-                   ScalarType dtype) {
+Result<Int> reduce(const Operand<Int>& self, const Flags& reduced, bool keepdim, ScalarType dtype) {
   Result<Int> result;
   result.dtype = dtype;
   for (size_t i = 0; i < self.sizes.size(); ++i) {
@@ -96,8 +95,7 @@ Result<Int> softmax(const Operand<Int>& self, int64_t dim, bool half_to_float) {
 
 using I = int64_t;
 template Result<I> sum(const Operand<I>&, std::optional<IntList>, bool, std::optional<ScalarType>);
-template Result<I> mean(const Operand<I>&, std::optional<IntList>, bool,
-                        std::optional<ScalarType>);
+template Result<I> mean(const Operand<I>&, std::optional<IntList>, bool, std::optional<ScalarType>);
 template Result<I> extremum(const Operand<I>&, IntList, bool);
 template Result<I> arg_extremum(const Operand<I>&, std::optional<int64_t>, bool);
 template Result<I> softmax(const Operand<I>&, int64_t, bool);

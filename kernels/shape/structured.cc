@@ -38,10 +38,10 @@ void check_overlap(const char* name, const Tensor& out, Inputs inputs, Kind kind
   for (const Input& input : inputs) {
     for (const Tensor& tensor : input.tensors) {
       const Overlap found = overlap(out, tensor);
-      const bool fine = found == Overlap::kNone ||
-                        (kind == Kind::kPointwise && found != Overlap::kPartial);
-      OPYARD_CHECK(fine, kInvalidArgument, "'", name, "' shares memory with the input '", input.name,
-                   "'; clone the input first");
+      const bool fine =
+          found == Overlap::kNone || (kind == Kind::kPointwise && found != Overlap::kPartial);
+      OPYARD_CHECK(fine, kInvalidArgument, "'", name, "' shares memory with the input '",
+                   input.name, "'; clone the input first");
     }
   }
 }
@@ -85,8 +85,8 @@ Tensor allocate(const Result<int64_t>& result, Device device) {
 }
 
 void check_writable(const char* name, const Tensor& tensor) {
-  OPYARD_CHECK(!overlaps_itself(tensor), kInvalidArgument, "several places of '", name,
-               "' (shape ", to_string(tensor.sizes()), ", strides ", to_string(tensor.strides()),
+  OPYARD_CHECK(!overlaps_itself(tensor), kInvalidArgument, "several places of '", name, "' (shape ",
+               to_string(tensor.sizes()), ", strides ", to_string(tensor.strides()),
                ") are one element, as after expand; clone it before writing to it");
 }
 

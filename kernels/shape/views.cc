@@ -121,9 +121,10 @@ Window<Int> view(const Operand<Int>& self, ArrayRef<Int> size) {
     window.strides = row_major<Int>(window.sizes);
     return window;
   }
-  OPYARD_CHECK(fill_strides(self, window), kInvalidArgument, "a tensor of shape ", to_string(self.sizes),
-               " with strides ", to_string(self.strides), " cannot be viewed as ",
-               to_string(ArrayRef<Int>(window.sizes)), " without a copy; clone it contiguously first");
+  OPYARD_CHECK(fill_strides(self, window), kInvalidArgument, "a tensor of shape ",
+               to_string(self.sizes), " with strides ", to_string(self.strides),
+               " cannot be viewed as ", to_string(ArrayRef<Int>(window.sizes)),
+               " without a copy; clone it contiguously first");
   return window;
 }
 

@@ -115,8 +115,7 @@ TEST(Reductions, NothingHasNoExtremum) {
   EXPECT_EQ(code_of([&] { extremum(of(sizes), IntList(), false); }, "empty"),
             Code::kInvalidArgument);
   EXPECT_EQ(extremum(of(sizes), one, false).sizes, (Dims{0}));
-  EXPECT_EQ(code_of([&] { arg_extremum(of(sizes), std::nullopt, false); }),
-            Code::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { arg_extremum(of(sizes), std::nullopt, false); }), Code::kInvalidArgument);
   EXPECT_EQ(arg_extremum(of(sizes), 1, true).sizes, (Dims{0, 1}));
 }
 
@@ -139,12 +138,20 @@ TEST(Joining, Concatenation) {
   EXPECT_EQ(concatenation<int64_t>({of(empty), of(a), of(other)}, -1).sizes, (Dims{2, 5}));
   EXPECT_EQ(concatenation<int64_t>({of(empty), of(empty)}, 0).sizes, (Dims{0}));
   EXPECT_EQ(concatenation<int64_t>({of(a), of(b, T::kFloat64)}, 0).dtype, T::kFloat64);
-  EXPECT_EQ(code_of([&] { concatenation<int64_t>({of(a), of(other)}, 0); }, "tensor 1"),
+  EXPECT_EQ(code_of(
+                [&] {
+                  concatenation<int64_t>({of(a), of(other)}, 0);
+                },
+                "tensor 1"),
             Code::kInvalidArgument);
   EXPECT_EQ(code_of([&] { concatenation<int64_t>({}, 0); }, "empty list"), Code::kInvalidArgument);
   EXPECT_EQ(code_of([&] { concatenation<int64_t>({of({})}, 0); }, "0-d"), Code::kInvalidArgument);
   const Dims huge{INT64_MAX};
-  EXPECT_EQ(code_of([&] { concatenation<int64_t>({of(huge), of(huge)}, 0); }, "counted"),
+  EXPECT_EQ(code_of(
+                [&] {
+                  concatenation<int64_t>({of(huge), of(huge)}, 0);
+                },
+                "counted"),
             Code::kInvalidArgument);
 }
 

@@ -13,13 +13,20 @@ struct Case {
 
 TEST(Promotion, TypesInBothOrders) {
   const Case cases[] = {
-      {T::kBool, T::kBool, T::kBool},          {T::kBool, T::kUInt8, T::kUInt8},
-      {T::kUInt8, T::kInt8, T::kInt16},        {T::kUInt8, T::kInt32, T::kInt32},
-      {T::kInt32, T::kInt64, T::kInt64},       {T::kInt64, T::kFloat16, T::kFloat16},
-      {T::kFloat16, T::kBFloat16, T::kFloat32}, {T::kFloat32, T::kFloat64, T::kFloat64},
-      {T::kFloat64, T::kComplex64, T::kComplex128}, {T::kFloat32, T::kComplex32, T::kComplex64},
-      {T::kInt64, T::kComplex32, T::kComplex32}, {T::kUInt16, T::kUInt64, T::kUInt64},
-      {T::kUInt16, T::kFloat32, T::kFloat32},  {T::kBool, T::kUInt32, T::kUInt32},
+      {T::kBool, T::kBool, T::kBool},
+      {T::kBool, T::kUInt8, T::kUInt8},
+      {T::kUInt8, T::kInt8, T::kInt16},
+      {T::kUInt8, T::kInt32, T::kInt32},
+      {T::kInt32, T::kInt64, T::kInt64},
+      {T::kInt64, T::kFloat16, T::kFloat16},
+      {T::kFloat16, T::kBFloat16, T::kFloat32},
+      {T::kFloat32, T::kFloat64, T::kFloat64},
+      {T::kFloat64, T::kComplex64, T::kComplex128},
+      {T::kFloat32, T::kComplex32, T::kComplex64},
+      {T::kInt64, T::kComplex32, T::kComplex32},
+      {T::kUInt16, T::kUInt64, T::kUInt64},
+      {T::kUInt16, T::kFloat32, T::kFloat32},
+      {T::kBool, T::kUInt32, T::kUInt32},
   };
   for (const Case& each : cases) {
     EXPECT_EQ(promote_types(each.a, each.b), each.wanted)
@@ -29,8 +36,10 @@ TEST(Promotion, TypesInBothOrders) {
 }
 
 TEST(Promotion, RefusesWhatHasNoCommonType) {
-  for (const auto& [a, b] : {std::pair{T::kUInt16, T::kInt32}, {T::kUInt64, T::kInt64},
-                            {T::kQInt8, T::kInt8}, {T::kFloat8E4M3FN, T::kFloat32}}) {
+  for (const auto& [a, b] : {std::pair{T::kUInt16, T::kInt32},
+                             {T::kUInt64, T::kInt64},
+                             {T::kQInt8, T::kInt8},
+                             {T::kFloat8E4M3FN, T::kFloat32}}) {
     EXPECT_THROW(promote_types(a, b), Error) << to_string(a) << " " << to_string(b);
   }
 }

@@ -64,7 +64,8 @@ TEST(View, OfOneAndOfNone) {
 
 TEST(View, RefusesWhatDoesNotCount) {
   const Source source = dense({2, 3});
-  for (const Dims& size : {Dims{4}, Dims{-1, -1}, Dims{-2, 3}, Dims{4, -1}, Dims{kMax, kMax}, Dims{}}) {
+  for (const Dims& size :
+       {Dims{4}, Dims{-1, -1}, Dims{-2, 3}, Dims{4, -1}, Dims{kMax, kMax}, Dims{}}) {
     EXPECT_EQ(code_of([&] { view(source.operand(), IntList(size)); }), Code::kInvalidArgument)
         << to_string(IntList(size));
   }

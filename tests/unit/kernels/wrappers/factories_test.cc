@@ -61,8 +61,7 @@ TEST_F(Factories, RefuseWhatTheyCannotMake) {
   EXPECT_EQ(code_of([] { ops::empty({-1}, TensorOptions{}); }), Code::kInvalidArgument);
   EXPECT_EQ(code_of([] { ops::empty({2}, TensorOptions{.layout = Layout::kSparse}); }),
             Code::kUnimplemented);
-  EXPECT_EQ(code_of([] { ops::empty({2}, static_cast<ScalarType>(99)); }),
-            Code::kInvalidArgument);
+  EXPECT_EQ(code_of([] { ops::empty({2}, static_cast<ScalarType>(99)); }), Code::kInvalidArgument);
   EXPECT_EQ(code_of([] { ops::rand({2}, ScalarType::kInt64); }), Code::kInvalidArgument);
 }
 

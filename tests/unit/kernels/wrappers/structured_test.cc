@@ -41,8 +41,8 @@ class Structured : public testing::Test {
   void SetUp() override {
     initialize();
     calls = 0;
-    kernels_ = Dispatcher::global().register_block(
-        BlockKind::kImpl, "kernel", "CPU", [](Library& m) {
+    kernels_ =
+        Dispatcher::global().register_block(BlockKind::kImpl, "kernel", "CPU", [](Library& m) {
           m.impl("add.Tensor", OPYARD_FN(add_floats));
           m.impl("copy", OPYARD_FN(copy_floats));
         });
