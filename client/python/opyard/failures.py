@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import collections
-from typing import Optional
+from typing import Iterable, Optional
 
 from .errors import Error, error_of
 from .v1 import ops_pb2
@@ -34,11 +34,12 @@ class Failures:
     def note_upload(self, id_: int, site: str) -> None:
         self._uploads[id_] = site
 
-    def forget(self, id_: int) -> None:
-        """The id is released."""
-        self._results.pop(id_, None)
-        self._targets.pop(id_, None)
-        self._uploads.pop(id_, None)
+    def forget(self, ids: Iterable[int]) -> None:
+        """The ids are released, and no call that named them is under way."""
+        for id_ in ids:
+            self._results.pop(id_, None)
+            self._targets.pop(id_, None)
+            self._uploads.pop(id_, None)
 
     def look(self, id_: int) -> Optional[Error]:
         """What this id stands for, if it stands for a failure."""

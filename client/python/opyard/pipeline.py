@@ -54,6 +54,7 @@ class _Stream:
         self.frame_ops = 0
         self.frame_bytes = 0
         self.records: collections.deque[Record] = collections.deque()
+        self.releases: collections.deque[tuple[int, list[int]]] = collections.deque()  # with the last call before them
         self.fetches: dict[int, collections.deque[Any]] = {}
         self.values: dict[int, Any] = {}
         self.fences: dict[int, tuple[Any, int]] = {}
@@ -287,10 +288,9 @@ class Pipeline:
             most = int(self.limits.list_items) or 65536
             ids: list[int] = []
             while self.released and len(ids) < most:
-                id_ = self.released.popleft()
-                self._failures.forget(id_)
-                ids.append(id_)
+                ids.append(self.released.popleft())
             frame.release.extend(ids)
+            stream.releases.append((stream.seq, ids))
         elif not (stream.frame_ops or stream.frame_bytes or frame.fence):
             return None
         if not frame.fence and (stream.seq - stream.fenced_seq >= ACK_OPS or
@@ -401,6 +401,9 @@ class Pipeline:
             records = stream.records
             while records and records[0].seq <= stream.acked:
                 records.popleft()
+            # A failure of a call before a release may come after it: only now can there be none any more.
+            while stream.releases and stream.releases[0][0] <= stream.acked:
+                self._failures.forget(stream.releases.popleft()[1])
             if reply.HasField("fence"):
                 box, stream.done_bytes = stream.fences.pop(reply.fence.fence, (None, stream.done_bytes))
                 if box is not None:
@@ -453,6 +456,9 @@ class Pipeline:
                 lost._key = lost_key
                 self._failures.blame(record, lost, True)
             stream.records.clear()
+            for _, ids in stream.releases:
+                self._failures.forget(ids)
+            stream.releases.clear()
             boxes = [box for boxes in stream.fetches.values() for box in boxes]
             boxes += [waiting[0] for waiting in stream.values.values()]
             boxes += [box for box, _ in stream.fences.values() if box is not None]

@@ -63,13 +63,15 @@ def test_a_lone_call_leaves_without_being_asked(yard, double):
 
 
 def test_a_call_waits_when_too_much_is_under_way(double):
-    with opyard.connect(double.address, timeout=0.5) as yard:
+    with opyard.connect(double.address, timeout=20) as yard:
         x = yard.tensor([1.0])
         x.item()
         double.hold.clear()
+        yard._pipeline.timeout = 0.5
         with pytest.raises(opyard.DeadlineExceeded, match="under way"):
             for _ in range(5000):
                 x = x + 1
+        yard._pipeline.timeout = 20
         double.hold.set()
         assert x.item() == 1 + 4096
 
@@ -95,6 +97,24 @@ def test_a_finaliser_may_run_anywhere(yard, double):
         collector.join(5)
         assert not collector.is_alive()
     wait_for(lambda: double.live_values() == 0)
+
+
+def test_failures_of_dropped_results_leave_nothing_behind(yard):
+    x = yard.tensor([1.0, 2.0])
+    for _ in range(300):
+        yard.ops.test.refuse(x)
+    dropped = yard.tensor([1.0])
+    dropped.add_(x)
+    del dropped
+    with pytest.raises(opyard.InvalidArgument):
+        yard.synchronize()
+    for _ in range(2):  # the first takes the releases along, the second hears of them
+        x + 1
+        yard._pipeline.fence()
+    failures = yard._pipeline._failures
+    assert not failures._results and not failures._targets and len(failures._uploads) == 1
+    while failures.oldest_unseen():
+        pass
 
 
 def test_threads_share_a_yard(yard):
