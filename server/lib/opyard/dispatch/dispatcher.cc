@@ -3,28 +3,12 @@
 #include <algorithm>
 
 #include "opyard/base/check.h"
+#include "opyard/base/nearest.h"
 #include "opyard/base/no_destructor.h"
 #include "opyard/dispatch/registry.h"
 
 namespace opyard {
 namespace {
-
-// Longest names that are compared by edit distance; longer ones are nobody's typing slip.
-constexpr size_t kMaxNameLength = 128;
-
-size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<size_t> row(b.size() + 1);
-  for (size_t j = 0; j <= b.size(); ++j) row[j] = j;
-  for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0]++;
-    for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
-    }
-  }
-  return row.back();
-}
 
 // static handles read global_root without asking whether it is there.
 [[maybe_unused]] const Dispatcher& booted = Dispatcher::global();
@@ -146,19 +130,14 @@ std::vector<std::string> Dispatcher::list(std::string_view prefix) const {
 }
 
 std::vector<std::string> Dispatcher::nearest(std::string_view name, size_t count) const {
-  if (name.size() > kMaxNameLength) return {};
-  std::vector<std::pair<size_t, std::string>> ranked;
-  for (std::string& candidate : list()) {
-    if (candidate.size() > kMaxNameLength) continue;
-    size_t distance = edit_distance(name, candidate);
-    const std::string_view base = std::string_view(candidate).substr(0, candidate.find('.'));
-    if (base == name) distance = 1;  // an overload was left out
-    if (distance <= 2 + name.size() / 4) ranked.emplace_back(distance, std::move(candidate));
+  // A name without an overload is compared with names without theirs.
+  std::vector<std::string> names = list();
+  if (name.find('.') == std::string_view::npos) {
+    for (std::string& each : names) each.resize(std::min(each.find('.'), each.size()));
+    names.erase(std::unique(names.begin(), names.end()), names.end());
   }
-  std::sort(ranked.begin(), ranked.end());
-  std::vector<std::string> names;
-  for (size_t i = 0; i < ranked.size() && i < count; ++i) names.push_back(ranked[i].second);
-  return names;
+  std::erase_if(names, [](const std::string& each) { return each.starts_with("kernel::"); });
+  return nearest_names(name, names, count);
 }
 
 void Dispatcher::check_signature(OperatorHandle op, const SignatureInfo& signature) const {

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "opyard/base/check.h"
-#include "opyard/runtime/nearest.h"
+#include "opyard/base/nearest.h"
 
 namespace opyard::runtime {
 namespace {

@@ -14,7 +14,6 @@
 #include "opyard/plugin/loader.h"
 #include "opyard/runtime/catalog.h"
 #include "opyard/runtime/initialize.h"
-#include "opyard/runtime/nearest.h"
 
 namespace opyard::runtime {
 namespace {

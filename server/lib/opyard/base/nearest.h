@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-namespace opyard::runtime {
+namespace opyard {
 
 // The candidates that look most like `wanted`, best first, at most `count`; none that differs in
 // more than about half of its letters. Case counts half. For messages: "did you mean …".
@@ -12,4 +12,4 @@ std::vector<std::string> nearest_names(std::string_view wanted,
                                        const std::vector<std::string>& candidates,
                                        size_t count = 3);
 
-}  // namespace opyard::runtime
+}  // namespace opyard

@@ -1,9 +1,9 @@
-#include "opyard/runtime/nearest.h"
+#include "opyard/base/nearest.h"
 
 #include <algorithm>
 #include <cctype>
 
-namespace opyard::runtime {
+namespace opyard {
 namespace {
 
 // Names beyond this are compared by their beginnings: the cost is quadratic and the input is a
@@ -57,4 +57,4 @@ std::vector<std::string> nearest_names(std::string_view wanted,
   return names;
 }
 
-}  // namespace opyard::runtime
+}  // namespace opyard
