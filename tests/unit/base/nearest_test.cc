@@ -1,9 +1,9 @@
-#include "opyard/runtime/nearest.h"
+#include "opyard/base/nearest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-namespace opyard::runtime {
+namespace opyard {
 namespace {
 
 using ::testing::ElementsAre;
@@ -30,4 +30,4 @@ TEST(NearestTest, LongNamesCostNoMoreThanTheirBeginning) {
 }
 
 }  // namespace
-}  // namespace opyard::runtime
+}  // namespace opyard
