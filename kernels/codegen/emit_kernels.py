@@ -200,3 +200,17 @@ StructuredForm form(const char* op, R (*wrapper)(Keys, A...)) {{
 
 }}  // namespace {NAMESPACE}
 """
+
+
+def expected_header(entries):
+    """Which kernels the entries say that each backend's pack brings; tests compare."""
+    backends = {}
+    for entry in entries:
+        for backend in entry.backends:
+            backends.setdefault(backend, []).append(entry.kernel.full_name)
+    parts = [BANNER, "#pragma once\n\nnamespace opyard::generated {\n"]
+    for backend, names in sorted(backends.items()):
+        listed = "".join(f"    \"{name}\",\n" for name in sorted(names))
+        parts.append(f"\n[[maybe_unused]] constexpr const char* k{backend}Kernels[] = {{\n{listed}}};\n")
+    parts.append("\n}  // namespace opyard::generated\n")
+    return "".join(parts)

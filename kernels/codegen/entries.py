@@ -43,7 +43,8 @@ class Entry:
     kernel: Schema | None = None    # the internal operator whose slots hold the backends' kernels
     wrapper: str | None = None      # hand-written instead of generated
     meta: bool = True
-    dispatch: dict = dataclasses.field(default_factory=dict)
+    dispatch: dict = dataclasses.field(default_factory=dict)  # key → function, of operators without a kernel
+    backends: tuple = ()            # whose packs bring the kernel
     tags: tuple = ()
     doc: str = ""
     preconditions: tuple = ()
@@ -109,8 +110,10 @@ def make_entry(file, raw):
         if schema.text() != raw["schema"]:
             complain(file, name, f"the schema reads back as '{schema.text()}'; write it so")
         entry = Entry(schema, file, raw.get("structured"), raw.get("kind", "plain"), None, raw.get("wrapper"),
-                      raw.get("meta", True), check_dispatch(file, name, raw), tuple(raw.get("tags", ())), raw["doc"],
-                      tuple(raw.get("preconditions", ())))
+                      raw.get("meta", True), check_dispatch(file, name, raw), (), tuple(raw.get("tags", ())),
+                      raw["doc"], tuple(raw.get("preconditions", ())))
+        if isinstance(raw["dispatch"], list):
+            entry.backends = tuple(raw["dispatch"])
         if entry.structured:
             entry.kernel = kernel_schema(schema)
         elif raw.get("kernel"):

@@ -14,7 +14,7 @@ import emit_kernels
 import emit_ops
 import emit_python
 from entries import EntryError, load_entries
-from writer import write_if_changed
+from writer import remove_stale, write_if_changed
 
 
 def group_entries(entries):
@@ -31,6 +31,7 @@ def outputs(entries):
              "opyard/ops/kernel_handles.h": emit_ops.kernel_handles_header(entries),
              "opyard/ops/tensor_operators.h": emit_ops.tensor_operators(),
              "kernels/generated.h": emit_kernels.generated_header(groups),
+             "kernels/expected.h": emit_kernels.expected_header(entries),
              "kernels/definitions.cc": emit_kernels.definitions_source(groups)}
     for name, operators in emit_ops.by_header(entries).items():
         files[f"opyard/ops/{name}.h"] = emit_ops.ops_header(operators)
@@ -70,6 +71,7 @@ def main(arguments=None):
     if options.out:
         for relative, text in files.items():
             write_if_changed(pathlib.Path(options.out) / relative, text)
+        remove_stale(options.out, files)
     if options.python:
         write_if_changed(options.python, emit_python.stubs(entries))
     return 0

@@ -16,6 +16,14 @@ def write_if_changed(path, text):
     return True
 
 
+def remove_stale(folder, files):
+    """Deletes generated C++ that no entry asks for any more; other files are left alone."""
+    for pattern in ("opyard/**/*.h", "opyard/**/*.cc", "kernels/*.h", "kernels/*.cc"):
+        for path in pathlib.Path(folder).glob(pattern):
+            if str(path.relative_to(folder)) not in files and path.read_text().startswith(BANNER):
+                path.unlink()
+
+
 def comment(text):
     return "\n".join(textwrap.wrap(text, WIDTH, initial_indent="// ", subsequent_indent="// "))
 

@@ -35,6 +35,16 @@ def test_a_second_run_touches_nothing(ops, tmp_path):
     assert before and before == {path: os.stat(path).st_mtime_ns for path in out.rglob("*.h")}
 
 
+def test_what_is_no_longer_declared_goes_and_nothing_else(ops, tmp_path):
+    folder, out = ops(), tmp_path / "gen"
+    run("--ops", folder, "--out", out)
+    (out / "opyard/ops/mine.h").write_text("// by hand\n")
+    ops(ENTRY.replace("twice", "thrice"))
+    run("--ops", folder, "--out", out)
+    assert not (out / "opyard/ops/twice.h").exists()
+    assert (out / "opyard/ops/thrice.h").exists() and (out / "opyard/ops/mine.h").exists()
+
+
 def test_a_wrong_entry_ends_with_its_name(ops):
     result = run("--ops", ops(ENTRY.replace("doc:", "dox:")), "--list")
     assert result.returncode == 1
@@ -67,6 +77,12 @@ def test_every_operator_is_defined_and_bound(ops):
         assert f'm.def("{name}' in source
     for handle in ("&handles::twice,", "&handles::twice_inplace,", "&handles::twice_out,", "&handles::kernel::twice,"):
         assert handle in source
+
+
+def test_expected_kernels_are_those_of_dispatch(ops):
+    header = files_of(ops(ENTRY.replace("[CPU]", "[CPU, CUDA]")))["kernels/expected.h"]
+    assert header.count('"kernel::twice"') == 2
+    assert "kCPUKernels[]" in header and "kCUDAKernels[]" in header
 
 
 def test_factories_get_a_backend_select_kernel(ops):
