@@ -29,11 +29,14 @@ bool add_to_epoll(int epoll, int fd, uint32_t events) {
 }  // namespace
 
 UnixAcceptor::UnixAcceptor(std::string path, AcceptLimits limits, Handover handover)
-    : file_(std::move(path)), limits_(limits), handover_(std::move(handover)) {
+    : path_(std::move(path)),
+      file_(std::make_unique<SocketFile>(path_)),
+      limits_(limits),
+      handover_(std::move(handover)) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);
   wake_ = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
   const bool ready = epoll_ >= 0 && wake_ >= 0 && add_to_epoll(epoll_, wake_, EPOLLIN) &&
-                     add_to_epoll(epoll_, file_.fd(), EPOLLIN);
+                     add_to_epoll(epoll_, file_->fd(), EPOLLIN);
   if (!ready) {
     const int error = errno;
     if (epoll_ >= 0) close(epoll_);
@@ -59,6 +62,8 @@ void UnixAcceptor::stop() {
   // An eventfd refuses a write only when its counter is full, and then it is readable anyway.
   [[maybe_unused]] const ssize_t written = write(wake_, &one, sizeof(one));
   thread_.join();
+  // A client that comes now must fail at once, not wait in the queue of a socket that nobody reads.
+  file_.reset();
 }
 
 void UnixAcceptor::loop() {
@@ -72,7 +77,7 @@ void UnixAcceptor::loop() {
     for (int i = 0; i < count; ++i) {
       const int fd = events[static_cast<size_t>(i)].data.fd;
       if (fd == wake_) return;
-      if (fd == file_.fd()) {
+      if (fd == file_->fd()) {
         accept_some();
       } else {
         forget(fd);
@@ -84,7 +89,7 @@ void UnixAcceptor::loop() {
 void UnixAcceptor::accept_some() {
   // Bounded, so that a crowd at the door cannot keep hang-ups from being counted.
   for (int i = 0; i < 32; ++i) {
-    const int fd = accept4(file_.fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    const int fd = accept4(file_->fd(), nullptr, nullptr, SOCK_CLOEXEC | SOCK_NONBLOCK);
     if (fd < 0) {
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno == EAGAIN || errno == EWOULDBLOCK) return;

@@ -5,6 +5,7 @@
 #include <atomic>
 #include <functional>
 #include <map>
+#include <memory>
 #include <string>
 #include <thread>
 
@@ -35,11 +36,11 @@ class UnixAcceptor {
   ~UnixAcceptor();
 
   void start();
-  // Accepts nothing more and joins the thread; connections that were handed over live on.
-  // Idempotent.
+  // Closes the socket, removes its file and joins the thread; connections that were handed over
+  // live on. Idempotent.
   void stop();
 
-  const std::string& path() const { return file_.path(); }
+  const std::string& path() const { return path_; }
   int connections() const { return open_.load(std::memory_order_relaxed); }
 
  private:
@@ -49,7 +50,8 @@ class UnixAcceptor {
   bool watch(int fd, uid_t uid);
   void forget(int watched);
 
-  SocketFile file_;
+  const std::string path_;
+  std::unique_ptr<SocketFile> file_;  // null once stopped
   const AcceptLimits limits_;
   const Handover handover_;
   int epoll_ = -1;
