@@ -1,28 +1,28 @@
-#include <cmath>
+#include <vector>
 
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/operands.h"
+#include "kernels/cpu/vector_math.h"
 #include "kernels/functors/reduce.h"
 #include "opyard/dispatch/library.h"
 
 namespace opyard::cpu {
 namespace {
 
-// One vector: e^(x - max) over its sum. `to` and `from` may be the same elements.
+// One vector: e^(x - max) over its sum. `to` and `from` may be the same elements; `row` has room
+// for a vector, and is `to` where that is a run.
 template <typename T>
-void softmax_vector(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t n) {
+void softmax_vector(T* to, int64_t to_step, const T* from, int64_t from_step, int64_t n, T* row) {
   const functors::MaxNan<T> larger;
   T most = functors::MaxNan<T>::start();
   for (int64_t i = 0; i < n; ++i) most = larger(most, from[i * from_step]);
+  for (int64_t i = 0; i < n; ++i) row[i] = from[i * from_step] - most;
+  vector_exp(static_cast<const T*>(row), row, n);
   double total = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    const T value = std::exp(from[i * from_step] - most);
-    to[i * to_step] = value;
-    total += static_cast<double>(value);
-  }
+  for (int64_t i = 0; i < n; ++i) total += static_cast<double>(row[i]);
   const auto scale = static_cast<T>(total);
-  for (int64_t i = 0; i < n; ++i) to[i * to_step] /= scale;
+  for (int64_t i = 0; i < n; ++i) to[i * to_step] = row[i] / scale;
 }
 
 template <typename T>
@@ -35,9 +35,11 @@ void softmax_along(const Tensor& self, size_t dim, Tensor& out) {
   TensorIterator it(vectors, {{out.raw_data(), out.strides(), out.dtype()},
                               {self.raw_data(), self.strides(), self.dtype()}});
   const auto loop = [=](char* const* data, const int64_t* strides, int64_t runs) {
+    std::vector<T> scratch(to_step == 1 ? 0 : static_cast<size_t>(n));
     for (int64_t i = 0; i < runs; ++i) {
-      softmax_vector(&at<T>(data[0], i * strides[0]), to_step, &at<T>(data[1], i * strides[1]),
-                     from_step, n);
+      T* const to = &at<T>(data[0], i * strides[0]);
+      softmax_vector(to, to_step, &at<T>(data[1], i * strides[1]), from_step, n,
+                     to_step == 1 ? to : scratch.data());
     }
   };
   run(it, std::max<int64_t>(1, kCostlyGrain / n), loop);
