@@ -16,6 +16,16 @@ constexpr int kKeepaliveTimeoutMs = 10000;
 constexpr int kCallsPerConnection = 128;
 constexpr int kMetadataBytes = 8 << 10;
 
+// gRPC shuts its threads down with its last user, and may wait ten seconds for one of them. It
+// stays for the life of the process instead.
+void keep_grpc() {
+  static const bool kept = [] {
+    grpc_init();
+    return true;
+  }();
+  static_cast<void>(kept);
+}
+
 }  // namespace
 
 RpcServer::RpcServer(Yard& yard, const RpcConfig& config)
@@ -25,6 +35,7 @@ RpcServer::RpcServer(Yard& yard, const RpcConfig& config)
       tensors_(yard),
       registry_(yard) {
   OPYARD_CHECK(!config.listen.empty(), kInvalidArgument, "no address to listen at");
+  keep_grpc();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   set_limits(builder);
