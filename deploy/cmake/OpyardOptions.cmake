@@ -43,6 +43,7 @@ target_compile_options(opyard_options INTERFACE
 # Places in messages ("registered at kernels/cpu/matmul.cc:123") are told from the root of the repository. Compiler
 # launchers may hand the compiler a path relative to the build folder: both spellings are cut.
 file(RELATIVE_PATH opyard_source_from_build "${CMAKE_BINARY_DIR}" "${PROJECT_SOURCE_DIR}")
+string(REGEX REPLACE "/$" "" opyard_source_from_build "${opyard_source_from_build}")
 add_compile_options("-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=" "-fmacro-prefix-map=${opyard_source_from_build}/=")
 
 if(OPYARD_SANITIZE)
