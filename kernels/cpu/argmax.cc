@@ -1,3 +1,4 @@
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/operands.h"
@@ -6,6 +7,7 @@
 #include "opyard/dispatch/library.h"
 
 namespace opyard::cpu {
+OPYARD_BEGIN_ISA
 namespace {
 
 template <typename T>
@@ -63,6 +65,10 @@ void argmax(const Tensor& self, std::optional<int64_t> dim, bool keepdim, Tensor
   });
 }
 
-OPYARD_LIBRARY_IMPL(kernel, CPU, m) { m.impl("argmax", OPYARD_FN(argmax)); }
+OPYARD_LIBRARY_IMPL(kernel, CPU, m) {
+  if (isa() != OPYARD_THIS_ISA) return;
+  m.impl("argmax", OPYARD_FN(argmax));
+}
 
+OPYARD_END_ISA
 }  // namespace opyard::cpu

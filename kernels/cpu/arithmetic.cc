@@ -1,11 +1,13 @@
 #include "kernels/functors/arithmetic.h"
 
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/operands.h"
 #include "opyard/dispatch/library.h"
 
 namespace opyard::cpu {
+OPYARD_BEGIN_ISA
 
 void add(const Tensor& self, const Tensor& other, const Scalar& alpha, Tensor& out) {
   auto it = TensorIterator::elementwise(out, {&self, &other});
@@ -45,10 +47,12 @@ void div(const Tensor& self, const Tensor& other, Tensor& out) {
 }
 
 OPYARD_LIBRARY_IMPL(kernel, CPU, m) {
+  if (isa() != OPYARD_THIS_ISA) return;
   m.impl("add.Tensor", OPYARD_FN(add));
   m.impl("sub.Tensor", OPYARD_FN(sub));
   m.impl("mul.Tensor", OPYARD_FN(mul));
   m.impl("div.Tensor", OPYARD_FN(div));
 }
 
+OPYARD_END_ISA
 }  // namespace opyard::cpu

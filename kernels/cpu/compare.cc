@@ -1,11 +1,13 @@
 #include "kernels/functors/compare.h"
 
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/operands.h"
 #include "opyard/dispatch/library.h"
 
 namespace opyard::cpu {
+OPYARD_BEGIN_ISA
 namespace {
 
 template <template <typename> typename F>
@@ -85,6 +87,7 @@ void where(const Tensor& condition, const Tensor& self, const Tensor& other, Ten
 }
 
 OPYARD_LIBRARY_IMPL(kernel, CPU, m) {
+  if (isa() != OPYARD_THIS_ISA) return;
   m.impl("eq.Tensor", OPYARD_FN(eq));
   m.impl("ne.Tensor", OPYARD_FN(ne));
   m.impl("gt.Tensor", OPYARD_FN(gt));
@@ -94,4 +97,5 @@ OPYARD_LIBRARY_IMPL(kernel, CPU, m) {
   m.impl("where.self", OPYARD_FN(where));
 }
 
+OPYARD_END_ISA
 }  // namespace opyard::cpu

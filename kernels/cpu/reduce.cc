@@ -1,5 +1,6 @@
 #include "kernels/functors/reduce.h"
 
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/operands.h"
@@ -8,6 +9,7 @@
 #include "opyard/dispatch/library.h"
 
 namespace opyard::cpu {
+OPYARD_BEGIN_ISA
 namespace {
 
 // What sums are kept in: wide enough that rounding does not show for float32, and 64 bits for
@@ -143,9 +145,11 @@ void amax(const Tensor& self, IntList dim, bool keepdim, Tensor& out) {
 }
 
 OPYARD_LIBRARY_IMPL(kernel, CPU, m) {
+  if (isa() != OPYARD_THIS_ISA) return;
   m.impl("sum.dim_IntList", OPYARD_FN(sum));
   m.impl("mean.dim", OPYARD_FN(mean));
   m.impl("amax", OPYARD_FN(amax));
 }
 
+OPYARD_END_ISA
 }  // namespace opyard::cpu

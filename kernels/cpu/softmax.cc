@@ -1,5 +1,6 @@
 #include <vector>
 
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/operands.h"
@@ -8,6 +9,7 @@
 #include "opyard/dispatch/library.h"
 
 namespace opyard::cpu {
+OPYARD_BEGIN_ISA
 namespace {
 
 // One vector: e^(x - max) over its sum. `to` and `from` may be the same elements; `row` has room
@@ -65,6 +67,10 @@ void softmax(const Tensor& self, int64_t dim, bool half_to_float, Tensor& out) {
                  [&]<typename T>(std::type_identity<T>) { softmax_along<T>(self, axis, out); });
 }
 
-OPYARD_LIBRARY_IMPL(kernel, CPU, m) { m.impl("_softmax", OPYARD_FN(softmax)); }
+OPYARD_LIBRARY_IMPL(kernel, CPU, m) {
+  if (isa() != OPYARD_THIS_ISA) return;
+  m.impl("_softmax", OPYARD_FN(softmax));
+}
 
+OPYARD_END_ISA
 }  // namespace opyard::cpu

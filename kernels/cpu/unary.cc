@@ -1,3 +1,4 @@
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/loops.h"
 #include "kernels/cpu/operands.h"
@@ -7,6 +8,7 @@
 #include "opyard/dispatch/library.h"
 
 namespace opyard::cpu {
+OPYARD_BEGIN_ISA
 namespace {
 
 constexpr int64_t kBlock = 256;  // elements that are gathered at a time
@@ -91,6 +93,7 @@ void sigmoid(const Tensor& self, Tensor& out) {
 }
 
 OPYARD_LIBRARY_IMPL(kernel, CPU, m) {
+  if (isa() != OPYARD_THIS_ISA) return;
   m.impl("neg", OPYARD_FN(neg));
   m.impl("relu", OPYARD_FN(relu));
   m.impl("exp", OPYARD_FN(exp));
@@ -100,4 +103,5 @@ OPYARD_LIBRARY_IMPL(kernel, CPU, m) {
   m.impl("sigmoid", OPYARD_FN(sigmoid));
 }
 
+OPYARD_END_ISA
 }  // namespace opyard::cpu
