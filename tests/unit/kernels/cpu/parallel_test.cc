@@ -3,9 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <mutex>
+#include <thread>
 #include <vector>
 
+#include "kernels/cpu/kernels.h"
 #include "opyard/base/check.h"
 
 namespace opyard::cpu {
@@ -56,6 +57,27 @@ TEST_F(CpuParallel, RegionsInsideRegionsStaySerial) {
     parallel_for(end - begin, 10, [&](int64_t from, int64_t to) { sum += to - from; });
   });
   EXPECT_EQ(sum.load(), 1000);
+}
+
+TEST_F(CpuParallel, CallersAtTheSameTimeShareThePool) {
+  constexpr int64_t kSide = 400;
+  std::atomic<int> wrong{0};
+  std::vector<std::thread> callers;
+  for (int caller = 0; caller < 4; ++caller) {
+    callers.emplace_back([&wrong, caller] {
+      Tensor ones = make_tensor({kSide, kSide}, ScalarType::kFloat32);
+      Tensor result = make_tensor({kSide, kSide}, ScalarType::kFloat32);
+      Tensor total = make_tensor({}, ScalarType::kFloat32);
+      fill(1, ones);
+      for (int round = 0; round < 5; ++round) {
+        addmm(ones, ones, ones, caller, 1, result);
+        sum(result, {}, false, {}, total);
+        if (*total.data<float>() != kSide * kSide * (kSide + caller)) ++wrong;
+      }
+    });
+  }
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_EQ(wrong.load(), 0);
 }
 
 }  // namespace
