@@ -19,7 +19,10 @@ BlockHeader* header_of(uint64_t payload) { return reinterpret_cast<BlockHeader*>
 
 void* new_block(size_t count, size_t element_bytes) {
   if (count > (SIZE_MAX - sizeof(BlockHeader)) / element_bytes) throw std::bad_alloc();
-  void* memory = std::malloc(sizeof(BlockHeader) + count * element_bytes);
+  // At least a byte of payload: the address behind the header of an empty list would lie outside of
+  // the block, and leak checkers find a block by addresses inside of it.
+  const size_t payload = count == 0 ? 1 : count * element_bytes;
+  void* memory = std::malloc(sizeof(BlockHeader) + payload);
   if (!memory) throw std::bad_alloc();
   auto* header = new (memory) BlockHeader{{1}, count};
   return header + 1;
