@@ -13,6 +13,11 @@
 namespace opyard::runtime {
 namespace {
 
+// What is kept of texts that a client may make long: a cause lives as long as the ids that it
+// poisoned.
+constexpr size_t kKeptName = 128;
+constexpr size_t kKeptMessage = 1024;
+
 uint64_t nanoseconds(Clock::duration duration) {
   const auto count = std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
   return count > 0 ? static_cast<uint64_t>(count) : 0;
@@ -168,11 +173,10 @@ class FrameRun {
     } catch (...) {
       // Nothing more to learn.
     }
-    if (!progress.op.empty()) {
-      if (failure.error.op().empty()) failure.error.with_op(std::string(progress.op));
-      if (failure.error.message().find(progress.op) == std::string::npos) {
-        failure.error.prefix(progress.op);
-      }
+    const std::string_view op = progress.op.substr(0, kKeptName);
+    if (!op.empty()) {
+      if (failure.error.op().empty()) failure.error.with_op(std::string(op));
+      if (failure.error.message().find(op) == std::string::npos) failure.error.prefix(op);
     }
     if (!progress.taken.empty()) poison(call, progress, failure);
     outcome_.failures.push_back(std::move(failure));
@@ -182,8 +186,9 @@ class FrameRun {
     std::shared_ptr<const Cause> cause = failure.cause;
     if (!cause) {
       cause = std::make_shared<const Cause>(
-          Cause{std::string(progress.op), failure.seq, stream_.number(), failure.error.code(),
-                failure.error.message(), call == nullptr ? "" : std::string(call->site)});
+          Cause{std::string(progress.op.substr(0, kKeptName)), failure.seq, stream_.number(),
+                failure.error.code(), failure.error.message().substr(0, kKeptMessage),
+                call == nullptr ? "" : std::string(call->site.substr(0, kKeptName))});
     }
     for (const Id id : progress.taken) store_.poison(id, cause);
   }
