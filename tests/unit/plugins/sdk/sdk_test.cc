@@ -1,0 +1,106 @@
+#include "plugins/sdk/opyard_sdk.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "opyard/core/tensor.h"
+
+// This program is a plugin too: its entry is called as the host would call it.
+namespace {
+
+opyard::Tensor same(const opyard::Tensor& x) { return x; }
+OPYARD_LIBRARY(sdk_test, m) { m.def("same(Tensor x) -> Tensor"); }
+OPYARD_LIBRARY_IMPL(sdk_test, CPU, m) { m.impl("same", OPYARD_FN(same)); }
+
+bool refuse_to_start = false;
+void start(const opyard_host&) {
+  if (refuse_to_start) opyard::raise(opyard::Code::kUnavailable, "the device is asleep");
+}
+
+}  // namespace
+
+OPYARD_PLUGIN("sdk_test", "1.2.3", &start);
+
+namespace opyard::sdk {
+namespace {
+
+int32_t last_code = 0;
+std::string last_message;
+void set_status(opyard_status*, int32_t code, opyard_str message) {
+  last_code = code;
+  last_message.assign(message.data, message.size);
+}
+
+opyard_plugin_handshake shake(uint32_t abi_min, uint32_t abi_max, int32_t* code) {
+  const opyard_host_handshake host{sizeof(host), 0, abi_min, abi_max, as_str("test")};
+  opyard_plugin_handshake answer{};
+  answer.struct_size = sizeof(answer);
+  *code = opyard_plugin_entry(&host, &answer);
+  return answer;
+}
+
+std::string text(opyard_str s) { return std::string(s.data, s.size); }
+
+TEST(Sdk, ShakesHands) {
+  int32_t code = -1;
+  const auto answer = shake(OPYARD_ABI_VERSION, OPYARD_ABI_VERSION + 5, &code);
+  EXPECT_EQ(code, 0);
+  EXPECT_EQ(answer.abi, OPYARD_ABI_VERSION);
+  EXPECT_EQ(text(answer.name), "sdk_test");
+  EXPECT_EQ(text(answer.version), "1.2.3");
+  EXPECT_EQ(text(answer.fingerprint), OPYARD_BUILD_FINGERPRINT);
+  ASSERT_NE(answer.table, nullptr);
+  EXPECT_EQ(answer.table->struct_size, sizeof(opyard_plugin_table));
+}
+
+TEST(Sdk, RefusesHostsOfAnotherVersion) {
+  int32_t code = -1;
+  const auto answer = shake(OPYARD_ABI_VERSION + 1, OPYARD_ABI_VERSION + 2, &code);
+  EXPECT_EQ(code, static_cast<int32_t>(Code::kFailedPrecondition));
+  EXPECT_FALSE(text(answer.message).empty());
+  shake(0, OPYARD_ABI_VERSION - 1, &code);
+  EXPECT_EQ(code, static_cast<int32_t>(Code::kFailedPrecondition));
+}
+
+TEST(Sdk, HandsOverItsBlocks) {
+  int32_t code = -1;
+  const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
+  const opyard_host host{sizeof(host), 0, &set_status, nullptr, nullptr, nullptr, nullptr};
+  void* instance = nullptr;
+  ASSERT_EQ(table.init(&host, &instance, nullptr), 0);
+  EXPECT_EQ(table.get_extension(instance, as_str("opyard.device"), 1), nullptr);
+  EXPECT_EQ(table.get_extension(instance, as_str("opyard.kernels"), 2), nullptr);
+  const auto* kernels = static_cast<const opyard_kernels_ext*>(
+      table.get_extension(instance, as_str("opyard.kernels"), 1));
+  ASSERT_NE(kernels, nullptr);
+  const opyard_block* blocks = nullptr;
+  uint64_t count = 0;
+  ASSERT_EQ(kernels->blocks(instance, &blocks, &count, nullptr), 0);
+  ASSERT_EQ(count, 2u);
+  // The compiler may have put them in any order.
+  const opyard_block& impl = blocks[blocks[0].kind == OPYARD_BLOCK_IMPL ? 0 : 1];
+  EXPECT_EQ(text(impl.name_space), "sdk_test");
+  EXPECT_EQ(text(impl.key), "CPU");
+  ASSERT_EQ(impl.count, 1u);
+  EXPECT_EQ(text(impl.registrations[0].text), "same");
+  table.fini(instance);
+}
+
+TEST(Sdk, ErrorsOfTheStartBecomeTheStatus) {
+  int32_t code = -1;
+  const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
+  const opyard_host host{sizeof(host), 0, &set_status, nullptr, nullptr, nullptr, nullptr};
+  int status = 0;
+  void* instance = nullptr;
+  refuse_to_start = true;
+  EXPECT_EQ(table.init(&host, &instance, reinterpret_cast<opyard_status*>(&status)),
+            static_cast<int32_t>(Code::kUnavailable));
+  refuse_to_start = false;
+  EXPECT_EQ(instance, nullptr);
+  EXPECT_EQ(last_code, static_cast<int32_t>(Code::kUnavailable));
+  EXPECT_EQ(last_message, "the device is asleep");
+}
+
+}  // namespace
+}  // namespace opyard::sdk
