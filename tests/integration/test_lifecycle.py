@@ -13,7 +13,7 @@ from typing import Any, Iterator
 import grpc
 import pytest
 from conftest import Starter
-from daemon import BIN, Daemon
+from daemon import BIN, ROOT, Daemon
 from opyard.v1 import ops_pb2
 from wire import Failed, Wire, op, tensor
 
@@ -197,6 +197,13 @@ def test_wrong_options(tmp_path: Path, flags: list[str], status: int, words: str
     assert result.returncode == status, result.stderr
     assert words in result.stderr
     assert result.stdout == ""
+
+
+def test_the_shipped_configuration_lists_every_option(tmp_path: Path) -> None:
+    shipped = ROOT / "deploy" / "config" / "opyardd.toml"
+    printed = subprocess.run([str(BIN / "opyardd"), "--print-config"], capture_output=True, text=True, check=True,
+                             env={"PATH": "/usr/bin:/bin"})
+    assert printed.stdout == shipped.read_text()
 
 
 def test_frames_are_counted_in_their_timings(start: Starter) -> None:

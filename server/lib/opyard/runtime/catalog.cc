@@ -1,7 +1,6 @@
 #include "opyard/runtime/catalog.h"
 
 #include <algorithm>
-#include <mutex>
 
 #include "opyard/base/check.h"
 #include "opyard/core/local_keys.h"
@@ -135,25 +134,23 @@ Trail dump_table(std::string_view name, bool registrations) {
 }
 
 std::vector<std::string> devices_with_kernels() {
-  static std::mutex mutex;
-  static std::vector<std::string> known;
-  static uint64_t generation = ~uint64_t{0};
-  const std::lock_guard lock(mutex);
-  const Dispatcher& dispatcher = Dispatcher::global();
-  if (generation == dispatcher.generation()) return known;
-  generation = dispatcher.generation();
-  known.clear();
-  for (const std::string& name : dispatcher.list()) {
-    const auto op = dispatcher.find(name);
-    if (!op) continue;
-    for (const TableRow& row : dispatcher.table(*op)) {
-      const bool own = row.reason == "kernel" && functionality_of(row.key) == DispatchKey::Dense;
-      if (!own || backend_of(row.key) == Backend::kMeta) continue;
-      const std::string device = to_string(Device(backend_of(row.key)));
-      if (std::find(known.begin(), known.end(), device) == known.end()) known.push_back(device);
+  const PinnedRoot pin;
+  const Root& root = pin.root();
+  std::vector<std::string> devices;
+  for (int i = 1; i <= kNumBackends; ++i) {
+    const auto backend = static_cast<Backend>(i);
+    if (backend == Backend::kMeta) continue;
+    const KeySet keys(runtime_key(DispatchKey::Dense, backend));
+    for (uint32_t op = 1; op < root.size; ++op) {
+      const Kernel& kernel = *root.table(op)->slot(keys).kernel;
+      // Composites stand at every backend; what a plugin brought stands for a device.
+      const bool own = kernel.kind == KernelKind::kOrdinary && kernel.plugin != "opyard";
+      if (!own || kernel.is_fallback) continue;
+      devices.push_back(to_string(Device(backend)));
+      break;
     }
   }
-  return known;
+  return devices;
 }
 
 }  // namespace opyard::runtime

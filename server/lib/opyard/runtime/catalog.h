@@ -57,7 +57,7 @@ Trail explain_call(const OpCall& call, const std::vector<std::string>& keys,
 // The table of one overload: what each runtime key resolves to, or what was registered.
 Trail dump_table(std::string_view name, bool registrations);
 
-// "cpu" and every other device that some operator has a kernel of its own for.
+// The devices that plugins brought kernels for: "cpu", …
 std::vector<std::string> devices_with_kernels();
 
 }  // namespace opyard::runtime
