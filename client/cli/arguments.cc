@@ -36,6 +36,7 @@ struct ParameterType {
     fixed_size = is_list && text.compare(bracket, 2, "[]") != 0;
   }
   bool is_tensor() const { return base == "Tensor"; }
+  bool takes_complex() const { return is_tensor() || base == "Scalar" || base == "complex"; }
   bool optional() const { return is_list ? list_optional : element_optional; }
 };
 
@@ -81,6 +82,19 @@ std::optional<HostTensor> explicit_tensor(const std::string& word) {
 Converted convert(const SchemaArgument& parameter, const ParameterType& type,
                   const Literal& literal);
 
+// "1+2j", "-0.5j"; nullopt for everything else.
+std::optional<std::complex<double>> complex_number(const std::string& word) {
+  if (word.size() > 100) return std::nullopt;
+  char* end = nullptr;
+  const double first = std::strtod(word.c_str(), &end);
+  if (end == word.c_str()) return std::nullopt;
+  if (std::string_view(end) == "j") return std::complex<double>(0, first);
+  char* last = nullptr;
+  const double second = std::strtod(end, &last);
+  if (last == end || std::string_view(last) != "j") return std::nullopt;
+  return std::complex<double>(first, second);
+}
+
 Converted convert_word(const SchemaArgument& parameter, const ParameterType& type,
                        const std::string& word) {
   if (type.is_tensor()) {
@@ -91,16 +105,9 @@ Converted convert_word(const SchemaArgument& parameter, const ParameterType& typ
   if (type.base == "Device") return {Name{Name::Kind::kDevice, word}};
   if (type.base == "Layout") return {Name{Name::Kind::kLayout, word}};
   if (type.base == "MemoryFormat") return {Name{Name::Kind::kMemoryFormat, word}};
-  if (type.base == "complex" || type.base == "Scalar") {
-    // "1+2j"
-    char* end = nullptr;
-    const double first = std::strtod(word.c_str(), &end);
-    if (end != word.c_str() && std::string_view(end) == "j")
-      return {std::complex<double>(0, first)};
-    char* last = nullptr;
-    const double second = std::strtod(end, &last);
-    if (end != word.c_str() && last != end && std::string_view(last) == "j") {
-      return {std::complex<double>(first, second)};
+  if (type.takes_complex()) {
+    if (const auto number = complex_number(word)) {
+      return {*number, type.is_tensor() ? kNumberAsTensor : 0};
     }
   }
   refuse(parameter, shown(word));
@@ -189,8 +196,8 @@ Converted convert_text(const SchemaArgument& parameter, const std::string& word)
     if (auto tensor = explicit_tensor(word)) return {std::move(*tensor)};
   }
   Literal literal;
-  const bool plain_word =
-      word.starts_with('@') || split_dtype(word) || !parse_literal(word, &literal);
+  const bool plain_word = (type.takes_complex() && complex_number(word)) || word.starts_with('@') ||
+                          split_dtype(word) || !parse_literal(word, &literal);
   if (!plain_word) {
     // A number such as 1 may be a text where a text is wanted.
     if (type.base == "str" && !literal.get_if<std::string>() && !literal.is_null()) return {word};
@@ -219,6 +226,12 @@ void check_complete(const OpSchema& schema, const std::vector<bool>& given) {
     OPYARD_CHECK(given[i] || schema.arguments[i].has_default, kInvalidArgument, "the argument '",
                  schema.arguments[i].name, "' (", schema.arguments[i].type, ") is missing");
   }
+}
+
+bool is_out_form(const OpSchema& schema) {
+  return std::any_of(schema.arguments.begin(), schema.arguments.end(), [](const SchemaArgument& a) {
+    return a.kwarg_only && a.alias.ends_with("!)");
+  });
 }
 
 std::pair<BoundCall, int> bind_to(const OpSchema& schema, const std::vector<std::string>& words) {
@@ -265,6 +278,8 @@ BoundCall bind_words(const std::vector<OpSchema>& overloads,
       if (!best || bound.second < best->second) best = std::move(bound);
     } catch (const Error& error) {
       if (error.code() != Code::kInvalidArgument) throw;
+      // Nobody who leaves the target out means the out= form.
+      if (overloads.size() > 1 && is_out_form(schema)) continue;
       problems += str_cat(problems.empty() ? "" : "\n  ", schema.name, ": ", error.message(),
                           "; the schema is ", schema.text);
     }

@@ -1,4 +1,4 @@
-#include <ostream>
+#include <iostream>
 
 #include "client/cli/commands.h"
 #include "client/local/check_dispatch.h"
@@ -8,6 +8,11 @@
 
 namespace opyard::cli {
 namespace {
+
+// With JSON on stdout, lines about cases go to stderr.
+std::ostream& lines(const Options& options, std::ostream& out) {
+  return options.json ? std::cerr : out;
+}
 
 int report(const client::CheckResult& result, bool json, std::ostream& out) {
   if (json) {
@@ -23,7 +28,7 @@ int report(const client::CheckResult& result, bool json, std::ostream& out) {
 int check_dispatch(const Options& options, std::ostream& out) {
   client::CheckResult result;
   for (const std::string& file : options.files) {
-    result += client::check_dispatch_file(file, out);
+    result += client::check_dispatch_file(file, lines(options, out));
   }
   return report(result, options.json, out);
 }
@@ -36,7 +41,7 @@ int check_ops(const Options& options, std::ostream& out) {
                             : client::connect(options.address, {.label = "opyard-check"});
   client::CheckResult result;
   for (const std::string& file : options.files) {
-    result += client::check_ops_file(file, yard, options.device, out);
+    result += client::check_ops_file(file, yard, options.device, lines(options, out));
   }
   return report(result, options.json, out);
 }

@@ -6,7 +6,7 @@
 #include "client/cli/commands.h"
 #include "client/cli/literal.h"
 #include "client/cli/print.h"
-#include "opyard/base/error.h"
+#include "opyard/base/check.h"
 
 namespace opyard::cli {
 namespace {
@@ -35,8 +35,8 @@ constexpr char kCallHelp[] =
     "  opyard call aten::relu float32:[-1,2] --json --local";
 
 constexpr char kExplainHelp[] =
-    "Shows how a call would be routed, without running it: for argument keys, or for arguments.\n"
-    "Without either: as for a plain tensor on cpu.\n\n"
+    "Shows how a call would be routed, without running it.\n\n"
+    "Takes dispatch keys, or arguments as in call; without either it asks for a tensor on cpu.\n\n"
     "Examples:\n"
     "  opyard explain aten::add.Tensor CPU AutogradCPU\n"
     "  opyard explain aten::add.Tensor CUDA,AutogradCUDA --exclude AutogradCUDA\n"
@@ -50,7 +50,7 @@ constexpr char kTableHelp[] =
     "  opyard table aten::add.Tensor --registrations   what was registered, newest first";
 
 constexpr char kCheckHelp[] =
-    "Runs cases that are written down as YAML: dispatcher scenarios, or operator results.\n"
+    "Runs cases that are written down as YAML: dispatcher scenarios, or operator results.\n\n"
     "Prints a line per failing case, and 'N passed, M failed' at the end.\n\n"
     "Examples:\n"
     "  opyard check dispatch tests/dispatch_cases/*.yaml\n"
@@ -116,17 +116,26 @@ class CommandLine {
   const Options& options() const { return options_; }
 
  private:
-  CLI::App* add(CLI::App& parent, const char* name, const char* help, Command command) {
-    CLI::App* app = parent.add_subcommand(name, help);
+  // The first line says what a command does; the rest comes after the options.
+  static CLI::App* add_described(CLI::App& parent, const char* name, std::string_view help) {
+    const size_t first = std::min(help.find('\n'), help.size());
+    const std::string_view rest = help.substr(std::min(first + 1, help.size()));
+    CLI::App* app = parent.add_subcommand(name, std::string(help.substr(0, first)));
+    app->footer(str_cat("With every command: --address, --local, --json (see opyard --help).",
+                        rest.empty() ? "" : "\n\n", rest.substr(rest.starts_with('\n'))));
     app->fallthrough();
+    return app;
+  }
+
+  CLI::App* add(CLI::App& parent, const char* name, std::string_view help, Command command) {
+    CLI::App* app = add_described(parent, name, help);
     app->callback([this, command] { chosen_ = command; });
     return app;
   }
 
   void add_check() {
-    CLI::App* check = app_.add_subcommand("check", kCheckHelp);
+    CLI::App* check = add_described(app_, "check", kCheckHelp);
     check->require_subcommand(1);
-    check->fallthrough();
     CLI::App* dispatch =
         add(*check, "dispatch", "Dispatcher scenarios, each in a dispatcher of its own",
             &check_dispatch);
