@@ -21,6 +21,7 @@ WHOLE = "whole"    # of an int64 tensor of 2 elements
 ROWS = [
     ("aten::ad.Tensor", [VECTOR, VECTOR], {}, "NOT_FOUND", ["aten::add.Tensor"]),
     ("aten::add", [VECTOR, VECTOR], {}, "NOT_FOUND", ["aten::add.Tensor", "overload"]),
+    ("kernel::add.Tensor", [VECTOR, VECTOR, 1, VECTOR], {}, "NOT_FOUND", ["aten::add.Tensor"]),
     ("", [VECTOR], {}, "INVALID_ARGUMENT", ["names no operator"]),
     ("x" * 70000, [VECTOR], {}, "INVALID_ARGUMENT", ["65536"]),
     ("aten::mm", [MATRIX], {}, "INVALID_ARGUMENT", ["'mat2'", "missing"]),

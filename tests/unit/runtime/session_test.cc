@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "opyard/runtime/catalog.h"
 #include "tests/unit/runtime/test_operators.h"
 
 namespace opyard::runtime {
@@ -157,6 +158,24 @@ TEST_F(SessionTest, UnknownOperatorNamesTheNearest) {
   EXPECT_THAT(failure.error.message(), HasSubstr("test::twice"));
   const Failure bare = failing(call(2, "test::over", {value(1)}));
   EXPECT_THAT(bare.error.message(), HasSubstr("test::over.A, test::over.B"));
+}
+
+TEST_F(SessionTest, InternalOperatorsAreNotForClients) {
+  const Failure failure = failing(call(1, "kernel::add.Tensor", {value(1), value(1)}));
+  EXPECT_EQ(failure.error.code(), Code::kNotFound);
+  for (const FunctionSchema& schema : list_operators("", 0, "").schemas) {
+    EXPECT_NE(schema.name_space(), "kernel");
+  }
+}
+
+TEST_F(SessionTest, SimilarNamesAreLookedUpForTheFirstFewOnly) {
+  std::vector<OpCall> ops;
+  for (uint64_t i = 1; i <= 1000; ++i) ops.push_back(call(i, "test::twise", {}));
+  const Outcome outcome = run(std::move(ops));
+  ASSERT_EQ(outcome.failures.size(), 1000u);
+  EXPECT_THAT(outcome.failures.front().error.message(), HasSubstr("test::twice"));
+  EXPECT_EQ(outcome.failures.back().error.code(), Code::kNotFound);
+  EXPECT_THAT(outcome.failures.back().error.message(), ::testing::Not(HasSubstr("test::twice")));
 }
 
 TEST_F(SessionTest, WrongCountsTypesAndNamesAreRefused) {

@@ -11,6 +11,8 @@
 namespace opyard::runtime {
 namespace {
 
+constexpr std::string_view kInternal = "kernel::";
+
 OperatorHandle operator_named(std::string_view name) {
   const std::optional<OperatorHandle> op = Dispatcher::global().find(name);
   if (!op) raise_unknown_operator(name);
@@ -56,9 +58,14 @@ Trail to_trail(const Explanation& explanation) {
 
 }  // namespace
 
+bool is_public_operator(std::string_view name) noexcept { return !name.starts_with(kInternal); }
+
 OpPage list_operators(std::string_view prefix, uint32_t page_size, std::string_view after) {
   const Dispatcher& dispatcher = Dispatcher::global();
-  const std::vector<std::string> names = dispatcher.list(prefix);
+  std::vector<std::string> names = dispatcher.list(prefix);
+  if (!prefix.starts_with(kInternal)) {
+    std::erase_if(names, [](const std::string& name) { return !is_public_operator(name); });
+  }
   const size_t size = page_size == 0 ? kMaxOpsPerPage : std::min(page_size, kMaxOpsPerPage);
   OPYARD_CHECK(after.empty() || after.starts_with(prefix), kInvalidArgument,
                "the page token does not belong to this prefix");
@@ -86,13 +93,13 @@ std::vector<FunctionSchema> schemas_of(std::string_view name) {
   return schemas;
 }
 
-void raise_unknown_operator(std::string_view name) {
+void raise_unknown_operator(std::string_view name, bool look) {
   const std::string_view shown = name.substr(0, 128);
   std::vector<std::string> near;
   const bool bare = name.find('.') == std::string_view::npos;
-  if (bare) near = overloads_of(name);
+  if (look && bare) near = overloads_of(name);
   const bool overloaded = !near.empty();
-  if (!overloaded) near = Dispatcher::global().nearest(shown);
+  if (look && !overloaded) near = Dispatcher::global().nearest(shown);
   std::string list;
   for (size_t i = 0; i < near.size() && i < 8; ++i) list += (i == 0 ? "" : ", ") + near[i];
   const std::string hint = near.empty() ? std::string("; ListOps shows all there are")

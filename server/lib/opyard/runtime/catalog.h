@@ -31,9 +31,13 @@ OpPage list_operators(std::string_view prefix, uint32_t page_size, std::string_v
 // nearest.
 std::vector<FunctionSchema> schemas_of(std::string_view name);
 
+// False for the internal operators of structured groups ("kernel::add.Tensor"): their kernels rely
+// on the checks of the public operator's wrapper, so a frame may not call them.
+bool is_public_operator(std::string_view name) noexcept;
+
 // NOT_FOUND for a name that no operator has: says the nearest ones, or the overloads of a bare
-// name.
-[[noreturn]] void raise_unknown_operator(std::string_view name);
+// name. Looking for those takes milliseconds; without `look` the message does without.
+[[noreturn]] void raise_unknown_operator(std::string_view name, bool look = true);
 
 struct TrailStep {
   std::string key;

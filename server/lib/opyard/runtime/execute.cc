@@ -17,6 +17,8 @@ namespace {
 // poisoned.
 constexpr size_t kKeptName = 128;
 constexpr size_t kKeptMessage = 1024;
+// Unknown operators of one frame for which similar names are looked up.
+constexpr int kHintsPerFrame = 8;
 
 uint64_t nanoseconds(Clock::duration duration) {
   const auto count = std::chrono::duration_cast<std::chrono::nanoseconds>(duration).count();
@@ -112,7 +114,9 @@ class FrameRun {
 
     const Dispatcher& dispatcher = Dispatcher::global();
     const std::optional<OperatorHandle> op = dispatcher.find(progress.op);
-    if (!op) raise_unknown_operator(progress.op);
+    if (!op || !is_public_operator(progress.op)) {
+      raise_unknown_operator(progress.op, ++unknown_operators_ <= kHintsPerFrame);
+    }
     const FunctionSchema& schema = op->schema();
     const bool list = returns_list(schema);
     if (!list) check_result_count(call.results.size(), schema.returns.size());
@@ -198,6 +202,7 @@ class FrameRun {
   const Frame& frame_;
   TensorStore& store_;
   Outcome outcome_;
+  int unknown_operators_ = 0;
 };
 
 }  // namespace

@@ -10,8 +10,6 @@ void manual_seed(int64_t seed) { current_generator().manual_seed(static_cast<uin
 
 }  // namespace
 
-OPYARD_LIBRARY(opyard, m) {
-  m.def("manual_seed(int seed) -> ()", Fn<&manual_seed>());
-}
+OPYARD_LIBRARY(opyard, m) { m.def("manual_seed(int seed) -> ()", Fn<&manual_seed>()); }
 
 }  // namespace opyard
