@@ -1,20 +1,9 @@
-import pathlib
 import sys
 
 import pytest
+from sample import CODEGEN, ENTRY
 
-CODEGEN = pathlib.Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(CODEGEN))
-
-ENTRY = """operators:
-  - schema: "twice(Tensor self, *, Scalar by=2) -> Tensor"
-    variants: {inplace: twice_, out: twice.out}
-    structured: unary_floating
-    kind: pointwise
-    dispatch: [CPU]
-    doc: "Multiplies by a number."
-    samples: [{args: [{tensor: [1]}]}]
-"""
 
 
 @pytest.fixture

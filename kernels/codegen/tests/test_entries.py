@@ -1,5 +1,5 @@
 import pytest
-from conftest import CODEGEN, ENTRY
+from sample import CODEGEN, ENTRY
 
 import entries
 

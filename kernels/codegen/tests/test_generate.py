@@ -2,7 +2,7 @@ import os
 import subprocess
 import sys
 
-from conftest import CODEGEN, ENTRY
+from sample import CODEGEN, ENTRY
 
 import entries
 import generate
