@@ -229,10 +229,16 @@ def unique_symbols(path):
 
 
 def compile_header(compiler, header, include_roots, output):
-    """Compiles a header alone, with every inline function emitted. Returns the compiler's complaints."""
+    """Compiles a header alone, with every inline function emitted. Returns the compiler's complaints.
+
+    The source is a file that stays where it is, since ccache takes no standard input.
+    """
+    source = output.with_suffix(".cc")
+    source.parent.mkdir(parents=True, exist_ok=True)
+    source.write_text(f'#include "{header}"\n')
     command = [*compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fkeep-inline-functions",
-               "-fPIC", "-O0", *[f"-I{folder}" for folder in include_roots], "-x", "c++", "-c", "-", "-o", str(output)]
-    done = subprocess.run(command, input=f'#include "{header}"\n', capture_output=True, text=True, check=False)
+               "-fPIC", "-O0", *[f"-I{folder}" for folder in include_roots], "-c", str(source), "-o", str(output)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stderr.strip() if done.returncode else ""
 
 
