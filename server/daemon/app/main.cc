@@ -1,4 +1,5 @@
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 
 #include "app/daemon.h"
@@ -26,6 +27,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     block_signals();
+    // Idle threads of the compute pool sleep instead of spinning; read when a plugin brings libgomp.
+    setenv("OMP_WAIT_POLICY", "passive", 0);
     start_logging(line.options.log_level, line.options.log_file);
     Daemon daemon(line.options);
     run_until_signalled([&daemon] { daemon.drain(); });

@@ -54,7 +54,7 @@ std::vector<IValue> flatten(Stack stack) {
 class FrameRun {
  public:
   FrameRun(Session& session, Stream& stream, const Frame& frame)
-      : session_(session), stream_(stream), frame_(frame), store_(session.store()) {}
+      : stream_(stream), frame_(frame), store_(session.store()) {}
 
   Outcome run() {
     const Clock::time_point start = Clock::now();
@@ -197,7 +197,6 @@ class FrameRun {
     for (const Id id : progress.taken) store_.poison(id, cause);
   }
 
-  Session& session_;
   Stream& stream_;
   const Frame& frame_;
   TensorStore& store_;

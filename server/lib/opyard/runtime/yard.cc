@@ -9,6 +9,7 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/shape/compute_gate.h"
 #include "opyard/base/check.h"
 #include "opyard/base/log.h"
 #include "opyard/plugin/loader.h"
@@ -73,6 +74,7 @@ Yard::Yard(YardOptions options)
       plugin_dir_(options.plugin_dir.empty() ? default_plugin_dir() : options.plugin_dir),
       executor_(std::make_unique<Executor>(options.threads > 0 ? options.threads : machine_.cores)),
       sessions_(std::make_unique<Sessions>(fill_in(options.quotas, machine_), *executor_)) {
+  shape::set_compute_threads(machine_.cores);
   initialize();
 }
 
