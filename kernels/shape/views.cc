@@ -66,8 +66,8 @@ bool fill_strides(const Operand<Int>& self, Window<Int>& window) {
 // Replaces the one -1 by what is left.
 template <typename Int>
 Sizes<Int> infer_size(const Operand<Int>& self, ArrayRef<Int> size) {
-  OPYARD_CHECK(size.size() <= kMaxDims, kInvalidArgument, "a tensor may have at most ", kMaxDims,
-               " dimensions, got ", size.size());
+  OPYARD_CHECK(size.size() <= kMaxDims, kInvalidArgument, "a tensor may have at most ",
+               size_t{kMaxDims}, " dimensions, got ", size.size());
   Sizes<Int> sizes(size);
   size_t open = size.size();
   for (size_t i = 0; i < size.size(); ++i) {
@@ -161,8 +161,8 @@ template <typename Int>
 Window<Int> expand(const Operand<Int>& self, ArrayRef<Int> size) {
   OPYARD_CHECK(size.size() >= self.sizes.size(), kInvalidArgument, "the shape ", to_string(size),
                " has fewer dimensions than the tensor of shape ", to_string(self.sizes));
-  OPYARD_CHECK(size.size() <= kMaxDims, kInvalidArgument, "a tensor may have at most ", kMaxDims,
-               " dimensions, got ", size.size());
+  OPYARD_CHECK(size.size() <= kMaxDims, kInvalidArgument, "a tensor may have at most ",
+               size_t{kMaxDims}, " dimensions, got ", size.size());
   Window<Int> window;
   const size_t shift = size.size() - self.sizes.size();
   for (size_t i = 0; i < size.size(); ++i) {

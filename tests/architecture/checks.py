@@ -228,18 +228,22 @@ def unique_symbols(path):
             if bind == "UNIQUE" and section != "UND" and re.search(r"\bopyard::", name)]
 
 
-def compile_header(compiler, header, include_roots, output):
-    """Compiles a header alone, with every inline function emitted. Returns the compiler's complaints.
+def compile_headers(compiler, headers, include_roots, output, options=()):
+    """Compiles a file that includes the headers and nothing else. Returns the compiler's complaints.
 
-    The source is a file that stays where it is, since ccache takes no standard input.
+    The source stays where it is: ccache takes no standard input.
     """
     source = output.with_suffix(".cc")
     source.parent.mkdir(parents=True, exist_ok=True)
-    source.write_text(f'#include "{header}"\n')
-    command = [*compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fkeep-inline-functions",
-               "-fPIC", "-O0", *[f"-I{folder}" for folder in include_roots], "-c", str(source), "-o", str(output)]
+    source.write_text("".join(f'#include "{header}"\n' for header in headers))
+    command = [*compiler, "-std=c++20", "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-fPIC", "-O0", *options,
+               *[f"-I{folder}" for folder in include_roots], "-c", str(source), "-o", str(output)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     return done.stderr.strip() if done.returncode else ""
+
+
+# Emits every inline function, so that the state inside them shows. Not with each header alone: that takes minutes.
+KEEP_INLINE = ("-fkeep-inline-functions",)
 
 
 def copy_relocations(path):

@@ -141,7 +141,7 @@ def test_state_in_a_header_is_found(text, wrong):
 def compiled(tmp_path, compiler, text):
     (tmp_path / "header.h").write_text("#pragma once\n" + text)
     output = tmp_path / "header.o"
-    return checks.compile_header(compiler, "header.h", [tmp_path], output), output
+    return checks.compile_headers(compiler, ["header.h"], [tmp_path], output, checks.KEEP_INLINE), output
 
 
 def test_a_unique_symbol_is_found(tmp_path, compiler):
