@@ -23,7 +23,7 @@ TEST(Epoch, FreesOnlyAfterThePinThatCameBefore) {
   freed = 0;
   std::atomic<int> stage{0};
   std::thread reader([&] {
-    epoch::pin(slot());
+    epoch::pin(slot(), epoch_domain.attention);
     stage = 1;
     while (stage != 2) std::this_thread::yield();
     epoch::unpin(slot());
@@ -43,7 +43,7 @@ TEST(Epoch, FreesOnlyAfterThePinThatCameBefore) {
 }
 
 TEST(Epoch, SynchronizeOnAPinnedThreadIsRefused) {
-  epoch::pin(slot());
+  epoch::pin(slot(), epoch_domain.attention);
   EXPECT_THROW(epoch::synchronize(), Error);
   epoch::unpin(slot());
   epoch::synchronize();
@@ -68,7 +68,7 @@ TEST(Epoch, ReadersNeverSeeFreedObjects) {
   std::atomic<int> dead_reads{0};
   const auto read = [&] {
     while (!stop) {
-      epoch::pin(slot());
+      epoch::pin(slot(), epoch_domain.attention);
       if (shared.load(std::memory_order_acquire)->alive.load() != 1) ++dead_reads;
       epoch::unpin(slot());
     }

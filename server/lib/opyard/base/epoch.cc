@@ -25,8 +25,17 @@ namespace {
 struct Retired {
   void* object;
   void (*free)(void*);
+  size_t bytes;
   uint64_t epoch;
 };
+
+// 64 MiB: some 25,000 tables.
+std::atomic<size_t> bound{size_t{64} << 20};
+std::atomic<size_t> bytes_waiting{0};
+
+uint64_t now_ns() {
+  return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+}
 
 std::atomic<EpochSlot*> all_slots{nullptr};
 
@@ -57,13 +66,13 @@ bool register_membarrier() {
 
 [[maybe_unused]] const bool membarrier_ready = [] {
   const bool ready = register_membarrier();
-  epoch_domain.fenced = !ready;
+  if (ready) epoch_domain.attention.fetch_and(~uint32_t{kAttentionFenced});
   return ready;
 }();
 
 // After this, every reader either shows its pin or sees what was published before.
 void order_readers() {
-  if (epoch_domain.fenced || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+  if ((epoch_domain.attention.load() & kAttentionFenced) || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }
@@ -73,21 +82,24 @@ uint64_t oldest_pin() {
   uint64_t oldest = UINT64_MAX;
   for (EpochSlot* slot = all_slots.load(std::memory_order_acquire); slot; slot = slot->next) {
     const uint64_t epoch = slot->epoch.load(std::memory_order_seq_cst);
-    if (epoch != 0) oldest = std::min(oldest, epoch);
+    if (epoch == 0) continue;
+    oldest = std::min(oldest, epoch);
+    if (slot->seen_epoch.exchange(epoch) != epoch) slot->seen_ns = now_ns();
   }
   return oldest;
 }
 
 class Reclaimer {
  public:
-  void retire(void* object, void (*free)(void*)) {
+  void retire(void* object, void (*free)(void*), size_t bytes) {
     std::lock_guard lock(mutex_);
+    bytes_waiting += bytes;
     const uint64_t epoch = epoch_domain.now.fetch_add(1, std::memory_order_seq_cst) + 1;
     if (!started_) {
       std::thread([this] { run(); }).detach();
       started_ = true;
     }
-    queue_.push_back({object, free, epoch});
+    queue_.push_back({object, free, bytes, epoch});
     wake_.notify_one();
   }
 
@@ -129,6 +141,7 @@ class Reclaimer {
       freeing_ = 1;
       lock.unlock();
       item.free(item.object);
+      bytes_waiting -= item.bytes;
       lock.lock();
       freeing_ = 0;
       ++freed;
@@ -172,7 +185,13 @@ EpochSlot* acquire_slot(EpochSlot** cache) {
   return slot;
 }
 
-void retire(void* object, void (*free)(void*)) { reclaimer().retire(object, free); }
+void retire(void* object, void (*free)(void*), size_t bytes) {
+  reclaimer().retire(object, free, bytes);
+}
+
+size_t retired_bytes() noexcept { return bytes_waiting.load(); }
+size_t retired_bound() noexcept { return bound.load(); }
+void set_retired_bound(size_t bytes) noexcept { bound.store(bytes); }
 
 void synchronize() {
   const auto* mine = static_cast<const EpochSlot*>(pthread_getspecific(slot_key()));
@@ -189,7 +208,8 @@ std::vector<Blame> pinned_threads() {
   for (EpochSlot* slot = all_slots.load(std::memory_order_acquire); slot; slot = slot->next) {
     const uint64_t epoch = slot->epoch.load();
     if (epoch == 0) continue;
-    blames.push_back({slot->thread_id.load(), slot->holder.load(), now - epoch});
+    const uint64_t age = slot->seen_epoch.load() == epoch ? now_ns() - slot->seen_ns.load() : 0;
+    blames.push_back({slot->thread_id.load(), slot->holder.load(), now - epoch, age});
   }
   std::sort(blames.begin(), blames.end(),
             [](const Blame& a, const Blame& b) { return a.epochs_behind > b.epochs_behind; });

@@ -19,15 +19,23 @@ namespace opyard {
 struct alignas(64) EpochSlot {
   std::atomic<uint64_t> epoch{0};            // 0: not pinned
   std::atomic<const void*> holder{nullptr};  // what the thread is in, for reports
+  std::atomic<uint64_t> seen_epoch{0};  // by the reclaimer, the first time …
+  std::atomic<uint64_t> seen_ns{0};     // … at this time of the steady clock
   std::atomic<int64_t> thread_id{0};         // kernel thread id; 0: the slot is free
   EpochSlot** cache = nullptr;               // the owner's pointer to this slot
   EpochSlot* next = nullptr;                 // all slots; never unlinked
 };
 
+// What calls ask about before they take the fast path; 0 nearly always.
+enum Attention : uint32_t {
+  kAttentionFenced = 1,    // readers need a full fence of their own
+  kAttentionObserved = 2,  // somebody watches calls
+};
+
 // What a pin reads. One exported object; a cache line that only writers write.
 struct alignas(64) EpochDomain {
   std::atomic<uint64_t> now{1};
-  bool fenced = true;  // readers need a full fence; set once while the library is loaded
+  std::atomic<uint32_t> attention{kAttentionFenced};
 };
 
 extern EpochDomain epoch_domain;
@@ -38,12 +46,14 @@ namespace epoch {
 // thread. When the thread ends the slot is given back and *cache cleared.
 EpochSlot* acquire_slot(EpochSlot** cache);
 
-inline void pin(EpochSlot& slot) noexcept {
+// `attention` is what the caller has read from the domain.
+inline void pin(EpochSlot& slot, uint32_t attention) noexcept {
   const uint64_t now = epoch_domain.now.load(std::memory_order_relaxed);
 #if defined(OPYARD_EPOCH_SEQ_CST)
+  (void)attention;
   slot.epoch.store(now, std::memory_order_seq_cst);
 #else
-  if (epoch_domain.fenced) [[unlikely]] {
+  if (attention & kAttentionFenced) [[unlikely]] {
     slot.epoch.store(now, std::memory_order_seq_cst);
   } else {
     slot.epoch.store(now, std::memory_order_relaxed);
@@ -55,17 +65,24 @@ inline void pin(EpochSlot& slot) noexcept {
 inline void unpin(EpochSlot& slot) noexcept { slot.epoch.store(0, std::memory_order_release); }
 
 // Hands over an object that has just been unpublished; `free` runs on the reclaimer thread after
-// the grace period. Any thread; never waits.
-void retire(void* object, void (*free)(void*));
+// the grace period. `bytes` is what it holds. Any thread; never waits.
+void retire(void* object, void (*free)(void*), size_t bytes = 0);
+
+// Bytes retired and not yet freed, and how many there may be before registration is refused.
+size_t retired_bytes() noexcept;
+size_t retired_bound() noexcept;
+void set_retired_bound(size_t bytes) noexcept;
 
 // Waits until everything retired before the call has been freed. Raises FAILED_PRECONDITION on a
 // pinned thread, which would wait for itself.
 void synchronize();
 
+// A pinned thread: what it is in, and for how long at least (as the reclaimer has seen it).
 struct Blame {
   int64_t thread_id;
   const void* holder;
   uint64_t epochs_behind;
+  uint64_t age_ns;
 };
 
 // The threads pinned now, oldest pin first.

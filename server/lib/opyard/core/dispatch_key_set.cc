@@ -115,13 +115,32 @@ int slot_of(DispatchKey key) {
          (kIsPerBackend[functionality] ? static_cast<int>(backend_of(key)) - 1 : 0);
 }
 
-DispatchKey key_of_slot(int slot) noexcept {
-  int f = kNumFunctionalities - 1;
-  while (first_slot(f) > slot) --f;
-  return runtime_key(static_cast<DispatchKey>(f), static_cast<Backend>(slot - first_slot(f) + 1));
+namespace {
+
+struct SlotFacts {
+  DispatchKey key;
+  int16_t entry;
+};
+
+const std::array<SlotFacts, kNumSlots>& slot_facts() noexcept {
+  static const std::array<SlotFacts, kNumSlots> facts = [] {
+    std::array<SlotFacts, kNumSlots> made{};
+    int f = 0;
+    for (int slot = 0; slot < kNumSlots; ++slot) {
+      if (f + 1 < kNumFunctionalities && first_slot(f + 1) == slot) ++f;
+      const auto backend = static_cast<Backend>(slot - first_slot(f) + 1);
+      const DispatchKey key = runtime_key(static_cast<DispatchKey>(f), backend);
+      made[static_cast<size_t>(slot)] = {key, static_cast<int16_t>(KeySet(key).entry())};
+    }
+    return made;
+  }();
+  return facts;
 }
 
-int entry_of_slot(int slot) noexcept { return KeySet(key_of_slot(slot)).entry(); }
+}  // namespace
+
+DispatchKey key_of_slot(int slot) noexcept { return slot_facts()[static_cast<size_t>(slot)].key; }
+int entry_of_slot(int slot) noexcept { return slot_facts()[static_cast<size_t>(slot)].entry; }
 
 int KeySet::slot() const noexcept { return slot_of(highest_priority()); }
 

@@ -175,15 +175,11 @@ std::string_view IValue::to_string_view() const {
   const auto bytes = elements_of<char>(value_);
   return {bytes.data(), bytes.size()};
 }
-const Tensor& IValue::to_tensor() const {
+const Tensor& IValue::to_undefined_tensor() const {
+  static constinit const Tensor undefined;
   static_assert(sizeof(Tensor) == sizeof(value_.payload));
-  if (is_none()) {
-    static const Tensor undefined;
-    return undefined;
-  }
-  expect(Tag::kTensor);
-  const void* where = &value_.payload;
-  return *static_cast<const Tensor*>(where);
+  if (!is_none()) expect(Tag::kTensor);
+  return undefined;
 }
 Device IValue::to_device() const {
   expect(Tag::kDevice);

@@ -109,7 +109,13 @@ class IValue {
   Scalar to_scalar() const;
   std::string_view to_string_view() const;
   // The tensor where it lies: valid as long as this value. None reads as the undefined tensor.
-  const Tensor& to_tensor() const;
+  const Tensor& to_tensor() const {
+    if (value_.tag == OPYARD_TENSOR) [[likely]] {
+      const void* where = &value_.payload;
+      return *static_cast<const Tensor*>(where);
+    }
+    return to_undefined_tensor();
+  }
   Device to_device() const;
   ScalarType to_dtype() const;  // an int is taken too
   Layout to_layout() const;
@@ -136,6 +142,7 @@ class IValue {
   opyard_value detach() noexcept { return std::exchange(value_, {OPYARD_NONE, 0, 0}); }
 
  private:
+  const Tensor& to_undefined_tensor() const;
   void expect(Tag wanted) const;
   void expect_list(Tag element) const;
   void retain() const noexcept;

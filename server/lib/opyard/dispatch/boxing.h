@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "opyard/core/ivalue.h"
+#include "opyard/dispatch/observer.h"
 #include "opyard/dispatch/table.h"
 
 // Boxing and unboxing, generated once per signature. Argument types of typed kernels:
@@ -211,15 +212,30 @@ template <typename R, typename... A>
       std::tuple<std::remove_cvref_t<A>&...>(const_cast<std::remove_cvref_t<A>&>(arguments)...));
 }
 
-// Sends a typed call to the kernel that `keys` select in its table.
+// Sends a typed call to the kernel that `keys` select in its table; nobody is told.
 template <typename R, typename... A>
-inline R invoke(Keys keys, A... arguments) {
+inline R invoke_unobserved(Keys keys, A... arguments) {
   const Slot& slot = keys.table->slot(keys.set);
   if (slot.typed) [[likely]] {
     const auto function = reinterpret_cast<R (*)(Keys, A...)>(const_cast<void*>(slot.typed));
     return function(keys, std::forward<A>(arguments)...);
   }
   return call_boxed_kernel<R, A...>(*slot.kernel, keys, std::forward<A>(arguments)...);
+}
+
+template <typename R, typename... A>
+[[gnu::noinline]] R invoke_observed(CallLabel label, Keys keys, A... arguments) {
+  const ObservedCall call(label, keys);
+  return invoke_unobserved<R, A...>(keys, std::forward<A>(arguments)...);
+}
+
+// Goes on with a call that is under way, at the keys given: a redispatch.
+template <typename R, typename... A>
+inline R invoke(Keys keys, A... arguments) {
+  if (calls_are_observed()) [[unlikely]] {
+    return invoke_observed<R, A...>(CallLabel::kRedispatch, keys, std::forward<A>(arguments)...);
+  }
+  return invoke_unobserved<R, A...>(keys, std::forward<A>(arguments)...);
 }
 
 }  // namespace opyard

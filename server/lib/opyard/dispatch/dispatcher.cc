@@ -151,8 +151,7 @@ void Dispatcher::call_boxed(OperatorHandle op, const IValue* in, uint32_t n_in, 
   pin.note(table);
   const KeySet arguments = boxed_keys(op.entry().key_positions(), in, n_in);
   const KeySet keys = table->masked((arguments | included_keys()) - excluded_keys());
-  const Kernel& kernel = *table->slot(keys).kernel;
-  kernel.boxed(kernel, Keys{keys, table}, in, n_in, out, n_out);
+  invoke_boxed(CallLabel::kCallBoxed, Keys{keys, table}, in, n_in, out, n_out);
 }
 
 namespace {
@@ -185,10 +184,73 @@ void Dispatcher::call_boxed(OperatorHandle op, Stack& stack) const {
 void Dispatcher::redispatch_boxed(OperatorHandle op, KeySet keys, Stack& stack) const {
   on_stack(op.schema(), stack, [&](const IValue* in, uint32_t n_in, IValue* out, uint32_t n_out) {
     const PinnedRoot pin;
-    const OperatorTable* table = table_of(op.entry());
-    const Kernel& kernel = *table->slot(keys).kernel;
-    kernel.boxed(kernel, Keys{keys, table}, in, n_in, out, n_out);
+    invoke_boxed(CallLabel::kRedispatchBoxed, Keys{keys, table_of(op.entry())}, in, n_in, out,
+                 n_out);
   });
+}
+
+void Dispatcher::call_boxed_for_key(OperatorHandle op, DispatchKey key, Stack& stack) const {
+  on_stack(op.schema(), stack, [&](const IValue* in, uint32_t n_in, IValue* out, uint32_t n_out) {
+    const PinnedRoot pin;
+    const OperatorTable* table = table_of(op.entry());
+    const KernelPtr kernel = registry_->direct_kernel(op.entry(), key);
+    OPYARD_CHECK(kernel && kernel->kind != KernelKind::kFallthrough, kUnimplemented,
+                 "no kernel for the operator '", op.name(), "' is registered at ", to_string(key),
+                 " itself, nor a fallback");
+    const KeySet arguments = boxed_keys(op.entry().key_positions(), in, n_in);
+    const KeySet keys = table->masked((arguments | included_keys()) - excluded_keys());
+    kernel->boxed(*kernel, Keys{keys, table}, in, n_in, out, n_out);
+  });
+}
+
+KernelHandle Dispatcher::kernel(OperatorHandle op, DispatchKey key) const {
+  OPYARD_CHECK(!is_alias_key(key), kInvalidArgument, "the alias key ", to_string(key),
+               " has no kernel of its own in a table; name a runtime key");
+  const PinnedRoot pin;
+  const Kernel* kernel = table_of(op.entry())->slot_at(slot_of(key)).kernel;
+  OPYARD_CHECK(kernel->kind == KernelKind::kOrdinary || kernel->kind == KernelKind::kPassDown,
+               kNotFound, "no kernel for the operator '", op.name(), "' at ", to_string(key));
+  return KernelHandle(op, KernelPtr::share(kernel));
+}
+
+KernelHandle Dispatcher::shadowed_kernel(Keys keys) const {
+  const OperatorEntry& entry = keys.op();
+  const Kernel& mine = *keys.table->slot(keys.set).kernel;
+  KernelPtr older = registry_->shadowed_by(entry, mine);
+  OPYARD_CHECK(older, kNotFound, "the kernel of '", entry.name(), "' (", mine.debug,
+               ") shadows no other one");
+  return KernelHandle(OperatorHandle(&entry), std::move(older));
+}
+
+void KernelHandle::call_boxed(Keys keys, const IValue* in, uint32_t n_in, IValue* out,
+                              uint32_t n_out) const {
+  const PinnedRoot pin;
+  OPYARD_CHECK(kernel_->registered.load(std::memory_order_acquire), kFailedPrecondition,
+               "the kernel of '", op_.name(), "' (", kernel_->debug,
+               ") is no longer registered; fetch it anew");
+  kernel_->boxed(*kernel_, keys, in, n_in, out, n_out);
+}
+
+std::vector<std::string> Dispatcher::dangling_impls() const { return registry_->dangling_impls(); }
+
+ListenerRegistration::ListenerRegistration(ListenerRegistration&& other) noexcept
+    : registry_(std::move(other.registry_)), id_(other.id_) {}
+ListenerRegistration& ListenerRegistration::operator=(ListenerRegistration&& other) noexcept {
+  reset();
+  registry_ = std::move(other.registry_);
+  id_ = other.id_;
+  return *this;
+}
+void ListenerRegistration::reset() noexcept {
+  if (const auto registry = registry_.lock()) registry->remove_listener(id_);
+  registry_.reset();
+}
+
+ListenerRegistration Dispatcher::add_listener(OperatorListener listener) {
+  ListenerRegistration registration;
+  registration.registry_ = registry_;
+  registration.id_ = registry_->add_listener(std::move(listener));
+  return registration;
 }
 
 uint64_t Dispatcher::generation() const {

@@ -40,6 +40,43 @@ class Registration {
   std::unique_ptr<Changes, void (*)(Changes*)> changes_{nullptr, nullptr};
 };
 
+// A kernel that somebody keeps in order to call it, such as the one that an override shadows. Keeps
+// the record alive, not the registration: a call after that has gone raises FAILED_PRECONDITION.
+class KernelHandle {
+ public:
+  KernelHandle(OperatorHandle op, KernelPtr kernel) noexcept
+      : op_(op), kernel_(std::move(kernel)) {}
+  const std::string& label() const noexcept { return kernel_->debug; }
+  bool valid() const noexcept { return kernel_->registered.load(std::memory_order_acquire); }
+  // Calls just this kernel: no keys are computed, nobody is told.
+  void call_boxed(Keys keys, const IValue* in, uint32_t n_in, IValue* out, uint32_t n_out) const;
+
+ private:
+  OperatorHandle op_;
+  KernelPtr kernel_;
+};
+
+// Told when an operator gets its definition and when it loses it; not for kernels or fallbacks. Called
+// after the change can be seen, one batch at a time, without locks that registration needs.
+struct OperatorListener {
+  std::function<void(OperatorHandle)> defined;
+  std::function<void(OperatorHandle)> undefined;
+};
+
+class ListenerRegistration {
+ public:
+  ListenerRegistration() noexcept = default;
+  ~ListenerRegistration() { reset(); }
+  ListenerRegistration(ListenerRegistration&& other) noexcept;
+  ListenerRegistration& operator=(ListenerRegistration&& other) noexcept;
+  void reset() noexcept;
+
+ private:
+  friend class Dispatcher;
+  std::weak_ptr<Registry> registry_;
+  uint64_t id_ = 0;
+};
+
 // A public form of a structured operator: its wrapper stands at every key at which the internal
 // operator has a kernel.
 struct StructuredForm {
@@ -93,15 +130,23 @@ class Dispatcher {
   void call_boxed(OperatorHandle op, const IValue* in, uint32_t n_in, IValue* out,
                   uint32_t n_out) const;
 
+  // Calls the kernel registered at `key` itself (alias keys too), else the key's fallback, with the
+  // keys that the call would have anyway; composites are not consulted, nobody is told. Raises
+  // UNIMPLEMENTED when nothing stands there.
+  void call_boxed_for_key(OperatorHandle op, DispatchKey key, Stack& stack) const;
+
+  // The kernel that the operator's table holds at a runtime key; NOT_FOUND when it only raises there.
+  KernelHandle kernel(OperatorHandle op, DispatchKey key) const;
+  // For an override: the kernel that it covers. Give the Keys that the kernel was called with.
+  KernelHandle shadowed_kernel(Keys keys) const;
+
   // A typed call by name, for tests and dynamic code. Raises FAILED_PRECONDITION ("mismatch") when
   // the operator has another C++ signature.
   template <typename R, typename... A>
   R call(OperatorHandle op, A... arguments) const {
     check_signature(op, SignatureOf<R(A...)>::info());
     const PinnedRoot pin;
-    const OperatorTable* table = table_of(op.entry());
-    const KeySet keys = ((keys_of(arguments) | ... | included_keys())) - excluded_keys();
-    return invoke<R, A...>(Keys{table->masked(keys), table}, std::forward<A>(arguments)...);
+    return start_call<R, A...>(pin, table_of(op.entry()), std::forward<A>(arguments)...);
   }
   template <typename R, typename... A>
   R redispatch(OperatorHandle op, KeySet keys, A... arguments) const {
@@ -109,6 +154,11 @@ class Dispatcher {
     const PinnedRoot pin;
     return invoke<R, A...>(Keys{keys, table_of(op.entry())}, std::forward<A>(arguments)...);
   }
+
+  // Operators with kernels and no definition, sorted.
+  std::vector<std::string> dangling_impls() const;
+  // `listener.defined` is told at once of every operator that is defined already.
+  [[nodiscard]] ListenerRegistration add_listener(OperatorListener listener);
 
   // Which kernel a call with these argument keys would reach, and why.
   Explanation explain(OperatorHandle op, KeySet argument_keys) const;

@@ -120,9 +120,8 @@ void raise_fallthrough(const Kernel&, Keys keys, const IValue*, uint32_t, IValue
 
 void pass_down_boxed(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue* out,
                      uint32_t n_out) {
-  const Keys below = keys.with(keys.set - kAutogradKeys);
-  const Kernel& kernel = *below.table->slot(below.set).kernel;
-  kernel.boxed(kernel, below, in, n_in, out, n_out);
+  invoke_boxed(CallLabel::kRedispatchBoxed, keys.with(keys.set - kAutogradKeys), in, n_in, out,
+               n_out);
 }
 
 }  // namespace opyard

@@ -18,6 +18,18 @@ struct OpHandleBase {
   mutable uint32_t index = 0;  // written once, before the first call
 };
 
+// A new call: keys from arguments and thread, masks, slot, kernel.
+template <typename R, typename... A>
+inline R start_call(const PinnedRoot& pin, const OperatorTable* table, A... arguments) {
+  pin.note(table);
+  const KeySet keys = ((keys_of(arguments) | ... | included_keys())) - excluded_keys();
+  const Keys masked{table->masked(keys), table};
+  if (pin.observed()) [[unlikely]] {
+    return invoke_observed<R, A...>(CallLabel::kCall, masked, std::forward<A>(arguments)...);
+  }
+  return invoke_unobserved<R, A...>(masked, std::forward<A>(arguments)...);
+}
+
 template <typename Signature>
 class OpHandle;
 
@@ -28,13 +40,9 @@ class OpHandle<R(A...)> : public OpHandleBase {
   constexpr explicit OpHandle(const char* schema) noexcept
       : OpHandleBase{schema, &SignatureOf<R(A...)>::info, 0} {}
 
-  // The whole path: keys of the arguments and of the thread, masks, slot, kernel.
   R operator()(A... arguments) const {
     const PinnedRoot pin;
-    const OperatorTable* table = pin.root().table(index);
-    pin.note(table);
-    const KeySet keys = ((keys_of(arguments) | ... | included_keys())) - excluded_keys();
-    return invoke<R, A...>(Keys{table->masked(keys), table}, std::forward<A>(arguments)...);
+    return start_call<R, A...>(pin, pin.root().table(index), std::forward<A>(arguments)...);
   }
 
   // Uses `keys` as they are: no thread state, no masks, no look at the arguments.

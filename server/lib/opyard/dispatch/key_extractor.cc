@@ -1,5 +1,7 @@
 #include "opyard/dispatch/key_extractor.h"
 
+#include <bit>
+
 namespace opyard {
 
 uint64_t key_positions(const FunctionSchema& schema) noexcept {
@@ -16,16 +18,17 @@ KeySet boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept {
   const auto take = [&](const IValue& value) {
     if (value.is(Tag::kTensor)) keys = keys | value.to_tensor().key_set();
   };
-  for (uint32_t i = 0; i < n && i < 64; ++i) {
-    if (!(positions >> i & 1)) continue;
-    if (in[i].is_list_of(Tag::kTensor)) {
+  for (; positions != 0; positions &= positions - 1) {
+    const auto i = static_cast<uint32_t>(std::countr_zero(positions));
+    if (i >= n) break;
+    if (in[i].is(Tag::kTensor)) {
+      keys = keys | in[i].to_tensor().key_set();
+    } else if (in[i].is_list_of(Tag::kTensor)) {
       keys = keys | keys_of(in[i].to_tensor_list());
     } else if (in[i].is_list_of(Tag::kNone)) {
       for (const IValue& element : in[i].to_list()) take(element);
     } else if (in[i].is(Tag::kGenerator)) {
       keys = keys | keys_of(in[i].to_generator());
-    } else {
-      take(in[i]);
     }
   }
   return keys;

@@ -10,12 +10,14 @@ namespace opyard {
 // outermost pin of the thread ends; what must live longer needs a reference of its own.
 class PinnedRoot {
  public:
-  PinnedRoot() noexcept : outermost_(thread_state.root == nullptr) {
+  PinnedRoot() noexcept
+      : attention_(epoch_domain.attention.load(std::memory_order_relaxed)),
+        outermost_(thread_state.root == nullptr) {
     if (!outermost_) return;
     ThreadState& state = thread_state;
     if (!state.slot) [[unlikely]]
       epoch::acquire_slot(&state.slot);
-    epoch::pin(*state.slot);
+    epoch::pin(*state.slot, attention_);
     state.root = global_root.load(std::memory_order_acquire);
   }
   ~PinnedRoot() {
@@ -28,12 +30,15 @@ class PinnedRoot {
   PinnedRoot& operator=(const PinnedRoot&) = delete;
 
   const Root& root() const noexcept { return *thread_state.root; }
+  // Somebody watches calls.
+  bool observed() const noexcept { return (attention_ & kAttentionObserved) != 0; }
   // Names what the thread is in, for reports about who holds a snapshot.
   void note(const OperatorTable* table) const noexcept {
-    if (outermost_) thread_state.slot->holder.store(table, std::memory_order_relaxed);
+    if (outermost_) thread_state.slot->holder.store(table->op, std::memory_order_relaxed);
   }
 
  private:
+  uint32_t attention_;
   bool outermost_;
 };
 

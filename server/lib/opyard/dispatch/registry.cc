@@ -122,7 +122,14 @@ void Registry::put_built_in_fallbacks() {
 }
 
 std::vector<Change> Registry::add(ArrayRef<opyard_block> blocks, const Origin& origin) {
+  std::vector<Change> changes = add_locked(blocks, origin);
+  tell_listeners();
+  return changes;
+}
+
+std::vector<Change> Registry::add_locked(ArrayRef<opyard_block> blocks, const Origin& origin) {
   MutexLock lock(mutex_);
+  check_bound();
   Batch batch{{}, origin};
   try {
     for (const opyard_block& block : blocks) {
@@ -136,6 +143,7 @@ std::vector<Change> Registry::add(ArrayRef<opyard_block> blocks, const Origin& o
       for (OperatorEntry* entry : batch.new_signatures) entry->signature_ = {};
     };
     undo_all();
+    events_.clear();
     publish();  // entries made on the way need a table too
     throw Error(error.code(), str_cat(error.message(), " (", describe_block(*batch.block), ")"));
   }
@@ -218,6 +226,7 @@ void Registry::add_def(Batch& batch, const opyard_registration& registration) {
   entry.definition_place_ = place;
   touch(entry);
   names_changed_ = true;
+  events_.emplace_back(&entry, true);
   batch.changes.push_back({Change::Kind::kDef, &entry, {}, {}, {}});
 }
 
@@ -263,6 +272,7 @@ void Registry::put_kernel(Batch& batch, OperatorEntry& entry, DispatchKey key, K
                 kernel->debug, ")"));
   }
   kernels.insert(kernels.begin(), kernel);
+  kernel->registered.store(true, std::memory_order_release);
   if (entry.definitions_ == 0) names_changed_ = true;
   touch(entry);
   batch.changes.push_back({Change::Kind::kImpl, &entry, key, std::move(kernel), {}});
@@ -318,10 +328,12 @@ void Registry::undo(const Change& change) {
     }
     case Change::Kind::kDef:
       --change.entry->definitions_;
+      events_.emplace_back(change.entry, false);
       names_changed_ = true;
       touch(*change.entry);
       return;
     case Change::Kind::kImpl:
+      change.kernel->registered.store(false, std::memory_order_release);
       break;
   }
   // A redefinition with another schema may have taken the kernel along to a newer entry.
@@ -336,9 +348,12 @@ void Registry::undo(const Change& change) {
 }
 
 void Registry::remove(const std::vector<Change>& changes) noexcept {
-  MutexLock lock(mutex_);
-  for (size_t i = changes.size(); i-- > 0;) undo(changes[i]);
-  publish();
+  {
+    MutexLock lock(mutex_);
+    for (size_t i = changes.size(); i-- > 0;) undo(changes[i]);
+    publish();
+  }
+  tell_listeners();
 }
 
 }  // namespace opyard

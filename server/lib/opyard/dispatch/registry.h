@@ -60,6 +60,13 @@ class Registry {
   std::string dump_computed_table(const OperatorEntry& entry);
   void check_invariants();
   const OperatorEntry* kernel_op(const OperatorEntry& entry);
+  // The kernel at the key itself, alias keys too, else the key's fallback; null when there is none.
+  KernelPtr direct_kernel(const OperatorEntry& entry, DispatchKey key);
+  // The next older kernel below one that is registered; null when there is none.
+  KernelPtr shadowed_by(const OperatorEntry& entry, const Kernel& kernel);
+  std::vector<std::string> dangling_impls();
+  uint64_t add_listener(OperatorListener listener);
+  void remove_listener(uint64_t id) noexcept;
 
  private:
   // One set of blocks that is being added; undone as a whole when something is refused.
@@ -70,6 +77,8 @@ class Registry {
     std::vector<OperatorEntry*> new_signatures{};
   };
 
+  std::vector<Change> add_locked(ArrayRef<opyard_block> blocks, const Origin& origin)
+      OPYARD_EXCLUDES(mutex_);
   void add_block(Batch& batch, const opyard_block& block) OPYARD_REQUIRES(mutex_);
   void add_one(Batch& batch, const opyard_registration& registration) OPYARD_REQUIRES(mutex_);
   void add_def(Batch& batch, const opyard_registration& registration) OPYARD_REQUIRES(mutex_);
@@ -100,6 +109,8 @@ class Registry {
   void touch_all() OPYARD_REQUIRES(mutex_);
   std::shared_ptr<const NameIndex> build_index() OPYARD_REQUIRES(mutex_);
   void publish() OPYARD_REQUIRES(mutex_);
+  void check_bound() OPYARD_REQUIRES(mutex_);
+  void tell_listeners() OPYARD_EXCLUDES(mutex_);
 
   Dispatcher& dispatcher_;
   std::atomic<const Root*> own_root_{nullptr};
@@ -111,6 +122,11 @@ class Registry {
   std::map<std::string, std::vector<OperatorEntry*>> history_ OPYARD_GUARDED_BY(mutex_);
   std::map<std::string, std::string> namespaces_ OPYARD_GUARDED_BY(mutex_);  // DEF blocks: place
   Fallbacks fallbacks_ OPYARD_GUARDED_BY(mutex_);
+  // Events wait here until the mutex is free; they are told in order, one batch at a time.
+  std::vector<std::pair<OperatorEntry*, bool>> events_ OPYARD_GUARDED_BY(mutex_);
+  Mutex telling_;
+  std::map<uint64_t, OperatorListener> listeners_ OPYARD_GUARDED_BY(telling_);
+  uint64_t next_listener_ OPYARD_GUARDED_BY(telling_) = 0;
   std::set<OperatorEntry*> dirty_ OPYARD_GUARDED_BY(mutex_);
   bool names_changed_ OPYARD_GUARDED_BY(mutex_) = true;
   KernelPtr missing_;
@@ -130,6 +146,18 @@ void pass_down_boxed(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, 
 // Calls a kernel of the C interface and turns its status into an Error.
 void call_c_kernel(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue* out,
                    uint32_t n_out);
+
+// Sends a boxed call to the kernel that its keys select.
+inline void invoke_boxed(CallLabel label, Keys keys, const IValue* in, uint32_t n_in, IValue* out,
+                         uint32_t n_out) {
+  const Kernel& kernel = *keys.table->slot(keys.set).kernel;
+  if (calls_are_observed()) [[unlikely]] {
+    const ObservedCall call(label, keys);
+    kernel.boxed(kernel, keys, in, n_in, out, n_out);
+    return;
+  }
+  kernel.boxed(kernel, keys, in, n_in, out, n_out);
+}
 
 inline std::string to_std(opyard_str text) {
   return text.size ? std::string(text.data, text.size) : std::string();

@@ -129,9 +129,4 @@ void Registry::bind(ArrayRef<const OpHandleBase*> handles) {
   publish();
 }
 
-const OperatorEntry* Registry::kernel_op(const OperatorEntry& entry) {
-  MutexLock lock(mutex_);
-  return entry.kernel_op_;
-}
-
 }  // namespace opyard

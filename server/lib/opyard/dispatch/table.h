@@ -57,6 +57,7 @@ struct Kernel : RefCounted {
   std::string debug;         // label; by default "registered at FILE:LINE"
   std::string plugin;        // who brought it; "opyard" for the library itself
   uint64_t generation = 0;
+  mutable std::atomic<bool> registered{false};  // until it is removed; for kernel handles
 
   static void destroy(const Kernel* kernel) noexcept { delete kernel; }
 };
