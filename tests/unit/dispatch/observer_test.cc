@@ -36,10 +36,9 @@ TEST_F(ObserverTest, TheTraceHasTheReferencesLines) {
     dispatcher.call_boxed(dispatcher.get("t::f.x"), stack);
   }
   call();
-  const std::vector<std::string> wanted = {" [call] op=[t::f.x], key=[AutogradCPU]",
-                                           "  [redispatch] op=[t::f.x], key=[CPU]",
-                                           " [callBoxed] op=[t::f.x], key=[AutogradCPU]",
-                                           "  [redispatchBoxed] op=[t::f.x], key=[CPU]"};
+  const std::vector<std::string> wanted = {
+      " [call] op=[t::f.x], key=[AutogradCPU]", "  [redispatch] op=[t::f.x], key=[CPU]",
+      " [callBoxed] op=[t::f.x], key=[AutogradCPU]", "  [redispatchBoxed] op=[t::f.x], key=[CPU]"};
   EXPECT_EQ(lines, wanted);
 }
 
@@ -78,12 +77,12 @@ Dispatcher* dispatcher_of_override = nullptr;
 
 TEST_F(ObserverTest, AnOverrideFetchesTheKernelThatItShadows) {
   dispatcher_of_override = &dispatcher;
-  const auto override_block = dispatcher.register_block(
-      BlockKind::kImpl, "t", "CPU", [](Library& m) {
-        m.override_impl("f.x", BoxedKernel{[](const Kernel&, Keys keys, const IValue* in, uint32_t n_in,
-                                              IValue* out, uint32_t n_out) {
-                          dispatcher_of_override->shadowed_kernel(keys).call_boxed(keys, in, n_in, out,
-                                                                                   n_out);
+  const auto override_block =
+      dispatcher.register_block(BlockKind::kImpl, "t", "CPU", [](Library& m) {
+        m.override_impl("f.x", BoxedKernel{[](const Kernel&, Keys keys, const IValue* in,
+                                              uint32_t n_in, IValue* out, uint32_t n_out) {
+                          dispatcher_of_override->shadowed_kernel(keys).call_boxed(keys, in, n_in,
+                                                                                   out, n_out);
                         }});
       });
   const Tensor x = make_tensor({1}, ScalarType::kFloat32);
@@ -103,9 +102,9 @@ TEST_F(ObserverTest, AKernelHandleSaysWhenItsKernelHasGone) {
 
 TEST_F(ObserverTest, ListenersHearOfDefinitionsOnly) {
   std::vector<std::string> heard;
-  const auto listening = dispatcher.add_listener(
-      {[&](OperatorHandle op) { heard.push_back("+" + op.name()); },
-       [&](OperatorHandle op) { heard.push_back("-" + op.name()); }});
+  const auto listening =
+      dispatcher.add_listener({[&](OperatorHandle op) { heard.push_back("+" + op.name()); },
+                               [&](OperatorHandle op) { heard.push_back("-" + op.name()); }});
   auto impl = dispatcher.register_block(BlockKind::kImpl, "u", "CPU", [](Library& m) {
     m.impl("g", [](const Tensor& x) { return x; });
   });

@@ -245,8 +245,7 @@ TEST_F(RegistrationTest, UnknownOperatorsNameTheNearest) {
   auto def = block(BlockKind::kDef, "t", "", [](Library& m) {
     m.def("add.Tensor(Tensor x) -> Tensor").def("mul(Tensor x) -> Tensor");
   });
-  EXPECT_TRUE(
-      contains(error_of([&] { dispatcher.get("t::add"); }, Code::kNotFound), "t::add"));
+  EXPECT_TRUE(contains(error_of([&] { dispatcher.get("t::add"); }, Code::kNotFound), "t::add"));
   EXPECT_TRUE(contains(error_of([&] { dispatcher.get("t::mull"); }, Code::kNotFound), "t::mul"));
 }
 

@@ -72,7 +72,8 @@ bool register_membarrier() {
 
 // After this, every reader either shows its pin or sees what was published before.
 void order_readers() {
-  if ((epoch_domain.attention.load() & kAttentionFenced) || syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+  if ((epoch_domain.attention.load() & kAttentionFenced) ||
+      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
   }
 }

@@ -19,8 +19,8 @@ namespace opyard {
 struct alignas(64) EpochSlot {
   std::atomic<uint64_t> epoch{0};            // 0: not pinned
   std::atomic<const void*> holder{nullptr};  // what the thread is in, for reports
-  std::atomic<uint64_t> seen_epoch{0};  // by the reclaimer, the first time …
-  std::atomic<uint64_t> seen_ns{0};     // … at this time of the steady clock
+  std::atomic<uint64_t> seen_epoch{0};       // by the reclaimer, the first time …
+  std::atomic<uint64_t> seen_ns{0};          // … at this time of the steady clock
   std::atomic<int64_t> thread_id{0};         // kernel thread id; 0: the slot is free
   EpochSlot** cache = nullptr;               // the owner's pointer to this slot
   EpochSlot* next = nullptr;                 // all slots; never unlinked

@@ -56,8 +56,8 @@ class KernelHandle {
   KernelPtr kernel_;
 };
 
-// Told when an operator gets its definition and when it loses it; not for kernels or fallbacks. Called
-// after the change can be seen, one batch at a time, without locks that registration needs.
+// Told when an operator gets its definition and when it loses it; not for kernels or fallbacks.
+// Called after the change can be seen, one batch at a time, without locks that registration needs.
 struct OperatorListener {
   std::function<void(OperatorHandle)> defined;
   std::function<void(OperatorHandle)> undefined;
@@ -135,7 +135,8 @@ class Dispatcher {
   // UNIMPLEMENTED when nothing stands there.
   void call_boxed_for_key(OperatorHandle op, DispatchKey key, Stack& stack) const;
 
-  // The kernel that the operator's table holds at a runtime key; NOT_FOUND when it only raises there.
+  // The kernel that the operator's table holds at a runtime key; NOT_FOUND when it only raises
+  // there.
   KernelHandle kernel(OperatorHandle op, DispatchKey key) const;
   // For an override: the kernel that it covers. Give the Keys that the kernel was called with.
   KernelHandle shadowed_kernel(Keys keys) const;

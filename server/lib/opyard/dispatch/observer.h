@@ -20,8 +20,8 @@ std::string_view to_string(CallLabel label) noexcept;
 struct CallEvent {
   CallLabel label;
   const OperatorEntry& op;
-  KeySet keys;       // after masks; the call goes to the highest
-  uint32_t depth;    // 1 for an outermost call
+  KeySet keys;     // after masks; the call goes to the highest
+  uint32_t depth;  // 1 for an outermost call
 };
 
 // Watches calls: profiling, metrics and traces hang on this one interface. Notified on the calling

@@ -135,7 +135,8 @@ void Registry::publish() {
   next->root.names = next->index.get();
   root_->store(&next->root, std::memory_order_release);
   if (old) {
-    const size_t bytes = old->root.size * sizeof(void*) + replaced->tables.size() * sizeof(OwnedTable);
+    const size_t bytes =
+        old->root.size * sizeof(void*) + replaced->tables.size() * sizeof(OwnedTable);
     epoch::retire(replaced, &free_replaced, bytes);
   } else {
     delete replaced;

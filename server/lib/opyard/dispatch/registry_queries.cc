@@ -71,8 +71,8 @@ void Registry::tell_listeners() {
       try {
         if (told) told(OperatorHandle(entry));
       } catch (...) {
-        log(LogLevel::kError, str_cat("a listener failed for '", entry->name(),
-                                      "': ", current_error().message()));
+        log(LogLevel::kError,
+            str_cat("a listener failed for '", entry->name(), "': ", current_error().message()));
       }
     }
   }
@@ -86,13 +86,14 @@ void Registry::check_bound() {
   if (!pinned.empty()) {
     const auto* op = static_cast<const OperatorEntry*>(pinned.front().holder);  // never freed
     blamed = str_cat("thread ", pinned.front().thread_id, ", in ",
-                     op ? str_cat("the operator '", op->name(), "'") : "a frame",
-                     " for at least ", pinned.front().age_ns / 1000000, " ms");
+                     op ? str_cat("the operator '", op->name(), "'") : "a frame", " for at least ",
+                     pinned.front().age_ns / 1000000, " ms");
   }
-  raise(Code::kResourceExhausted,
-        str_cat("registration is refused: ", waiting, " bytes of replaced tables wait to be freed, "
-                "the bound is ", epoch::retired_bound(), ". They are held back by ", blamed,
-                "; end that call, then try again"));
+  raise(Code::kResourceExhausted, str_cat("registration is refused: ", waiting,
+                                          " bytes of replaced tables wait to be freed, "
+                                          "the bound is ",
+                                          epoch::retired_bound(), ". They are held back by ",
+                                          blamed, "; end that call, then try again"));
 }
 
 }  // namespace opyard
