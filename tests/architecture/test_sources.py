@@ -1,9 +1,11 @@
 """What the sources alone show: floors, third-party headers, READMEs, lengths, private paths."""
 
 import pathlib
+import shutil
 import subprocess
 
 import checks
+import pytest
 
 TABLE = checks.load_table(pathlib.Path(__file__).parent / "floors.yaml")
 
@@ -44,22 +46,26 @@ def test_no_header_holds_mutable_state(root):
     tell(complaints)
 
 
+def tracked_files(root):
+    """What git knows; without git (an unpacked archive) every file outside build/."""
+    command = ["git", "-C", str(root), "ls-files", "-z"]
+    if shutil.which("git"):
+        listed = subprocess.run(command, capture_output=True, text=True, check=False)
+        if listed.returncode == 0:
+            return [root / name for name in listed.stdout.split("\0") if name]
+    made = {"build", ".git", "__pycache__"}
+    return [path for path in root.rglob("*")
+            if not made & set(path.relative_to(root).parts) and not path.parent.name.endswith(".egg-info")]
+
+
 def test_no_private_path_is_written_down(root):
-    listed = subprocess.run(["git", "-C", str(root), "ls-files", "-z"], capture_output=True, text=True, check=False)
-    if listed.returncode:  # an unpacked archive: then every source file is looked at
-        files = [path for path in root.rglob("*") if path.is_file() and "build" not in path.relative_to(root).parts]
-    else:
-        files = [root / name for name in listed.stdout.split("\0") if name]
-    files = [path for path in files if path.is_file() and path.suffix not in (".npy", ".gz", ".npz", ".png")]
+    files = [path for path in tracked_files(root)
+             if path.is_file() and path.suffix not in (".npy", ".gz", ".npz", ".png")]
     assert len(files) > 50
     tell(checks.check_private_paths(files))
 
 
 def test_scripts_are_clean(root):
-    import shutil
-
-    import pytest
-
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
     scripts = [root / name for name in ("deploy/run", "deploy/lib.sh", "tests/run", ".ci/run")]
