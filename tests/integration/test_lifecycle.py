@@ -57,9 +57,9 @@ def test_work_under_way_at_sigterm_is_answered(start: Starter) -> None:
     daemon = start()
     with Wire(daemon.address) as wire:
         replies: list[Any] = []
-        caller = threading.Thread(target=lambda: replies.append(wire.call(*work(wire, 1), fence=5)))
+        caller = threading.Thread(target=lambda: replies.append(wire.call(*work(wire, 1, rounds=40), fence=5)))
         caller.start()
-        time.sleep(0.15)
+        time.sleep(0.5)
         daemon.signal(signal.SIGTERM)
         caller.join()
         assert replies and replies[0].fence.fence == 5 and not replies[0].errors
@@ -86,9 +86,9 @@ def test_a_second_signal_leaves_at_once(start: Starter) -> None:
     with Wire(daemon.address) as wire:
         caller = threading.Thread(target=lambda: expect_failure(lambda: wire.call(*work(wire, 1, 2000, 200))))
         caller.start()
-        time.sleep(0.3)
+        time.sleep(0.5)
         daemon.signal(signal.SIGTERM)
-        time.sleep(0.3)
+        time.sleep(0.5)
         assert daemon.alive, "a frame is under way"
         daemon.signal(signal.SIGTERM)
         assert daemon.wait(10) == 128 + signal.SIGTERM
@@ -113,7 +113,7 @@ def test_killed_in_mid_call_the_client_gets_unavailable(start: Starter) -> None:
 
         caller = threading.Thread(target=call)
         caller.start()
-        time.sleep(0.3)
+        time.sleep(0.5)
         started = time.monotonic()
         daemon.kill()
         caller.join()

@@ -11,7 +11,7 @@ class DrainRpcTest : public RpcTest {};
 
 TEST_F(DrainRpcTest, CallsUnderWayFinish) {
   v1::OpFrame slow;
-  add_op(&slow, 1, "test::rest", {})->add_args()->set_int_value(300);
+  add_op(&slow, 1, "test::rest", {})->add_args()->set_int_value(1200);
   slow.set_fence(1);
   auto call = std::async(std::launch::async, [&] {
     v1::OpReply reply;
@@ -19,7 +19,7 @@ TEST_F(DrainRpcTest, CallsUnderWayFinish) {
     EXPECT_EQ(reply.fence().fence(), 1u);
     return status;
   });
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
   daemon_->drain();
   const grpc::Status status = call.get();
   EXPECT_TRUE(status.ok()) << status.error_message();
@@ -45,10 +45,10 @@ TEST_F(DrainRpcTest, AFrameUnderWayIsAnsweredBeforeItsStreamEnds) {
   v1::OpReply reply;
   ASSERT_TRUE(stream->Read(&reply));
   v1::OpFrame slow;
-  add_op(&slow, 1, "test::rest", {})->add_args()->set_int_value(300);
+  add_op(&slow, 1, "test::rest", {})->add_args()->set_int_value(1200);
   slow.set_fence(7);
   ASSERT_TRUE(stream->Write(slow));
-  std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  std::this_thread::sleep_for(std::chrono::milliseconds(400));
   daemon_->drain();
   ASSERT_TRUE(stream->Read(&reply));
   EXPECT_EQ(reply.fence().fence(), 7u);
