@@ -59,11 +59,12 @@ TEST(Tensor, ViewsShareVersionAndStorage) {
 class CountingBudget final : public AllocationBudget {
  public:
   void charge(size_t bytes) override {
-    if (used + bytes > 100) raise(Code::kResourceExhausted, "over the quota");
+    if (used + bytes > limit) raise(Code::kResourceExhausted, "over the quota");
     used += bytes;
   }
   void pay_back(size_t bytes) noexcept override { used -= bytes; }
   size_t used = 0;
+  size_t limit = 100;
 };
 
 TEST(Storage, IsChargedToTheThreadsBudget) {
@@ -78,6 +79,19 @@ TEST(Storage, IsChargedToTheThreadsBudget) {
   thread_state.flags = 0;
   tensor = Tensor();
   EXPECT_EQ(budget->used, 0u);
+}
+
+TEST(Storage, AFailedResizeChangesNothing) {
+  auto budget = IntrusivePtr<CountingBudget>::adopt(new CountingBudget);
+  budget->limit = SIZE_MAX;
+  thread_state.budget = budget.get();
+  Tensor tensor = make_tensor({20}, ScalarType::kFloat32);
+  thread_state.budget = nullptr;
+  EXPECT_THROW(tensor.storage()->resize(SIZE_MAX - 200), Error);
+  EXPECT_EQ(budget->used, 80u);
+  EXPECT_EQ(tensor.storage()->nbytes(), 80u);
+  tensor.storage()->resize(40);
+  EXPECT_EQ(budget->used, 40u);
 }
 
 }  // namespace

@@ -56,18 +56,18 @@ void set_allocator(Backend backend, Allocator* allocator) noexcept {
 }
 
 Storage make_storage(size_t nbytes, Device device) {
-  AllocationBudget* budget = thread_state.budget;
-  if (budget) budget->charge(nbytes);
-  auto* storage = new StorageImpl;
-  Storage owner = Storage::adopt(storage);
+  Storage storage = Storage::adopt(new StorageImpl);
   storage->device_ = device;
-  storage->nbytes_ = nbytes;
-  if (budget) storage->budget_ = IntrusivePtr<AllocationBudget>::share(budget);
-  if (device.is_meta()) return owner;
+  if (AllocationBudget* budget = thread_state.budget) {
+    budget->charge(nbytes);
+    storage->budget_ = IntrusivePtr<AllocationBudget>::share(budget);
+  }
+  storage->nbytes_ = nbytes;  // from here on the end of the storage pays back
+  if (device.is_meta()) return storage;
   Allocator& allocator = allocator_for(device.type);
   storage->data_ = allocator.allocate(nbytes, device);
   storage->allocator_ = &allocator;
-  return owner;
+  return storage;
 }
 
 Storage wrap_memory(void* data, size_t nbytes, Device device, void (*free)(void* context),
@@ -84,11 +84,18 @@ Storage wrap_memory(void* data, size_t nbytes, Device device, void (*free)(void*
 void StorageImpl::resize(size_t nbytes) {
   OPYARD_CHECK(allocator_ != nullptr || device_.is_meta(), kFailedPrecondition,
                "this storage wraps memory of somebody else and cannot be resized");
-  if (budget_ && nbytes > nbytes_) budget_->charge(nbytes - nbytes_);
+  OPYARD_CHECK(device_.is_cpu() || device_.is_meta(), kUnimplemented, "storage on '",
+               to_string(device_), "' cannot be resized");
+  const size_t more = nbytes > nbytes_ ? nbytes - nbytes_ : 0;
+  if (budget_) budget_->charge(more);
   if (!device_.is_meta()) {
-    OPYARD_CHECK(device_.is_cpu(), kUnimplemented, "storage on '", to_string(device_),
-                 "' cannot be resized");
-    void* bigger = allocator_->allocate(nbytes, device_);
+    void* bigger = nullptr;
+    try {
+      bigger = allocator_->allocate(nbytes, device_);
+    } catch (...) {
+      if (budget_) budget_->pay_back(more);
+      throw;
+    }
     const size_t kept = nbytes < nbytes_ ? nbytes : nbytes_;
     if (kept > 0) std::memcpy(bigger, data_, kept);
     if (data_) allocator_->free(data_, nbytes_, device_);
