@@ -1,11 +1,12 @@
 /* The C interface between libopyard and plugins. C11, no dependency.
  *
  * Rules. Every struct that crosses starts with struct_size and flags; a reader takes a field only
- * when struct_size covers it, and missing fields mean zero. Strings are borrowed for the call, UTF-8,
- * not terminated. Whoever allocates frees. Functions return one of the canonical codes of gRPC
- * (0 is success) and put the details into the host's status. Thread classes: [any] may be called
- * from any thread, at the same time from several; [control] from the host's control thread only,
- * one at a time.
+ * when struct_size covers it, and missing fields mean zero. Fields are appended, never changed: a
+ * struct_size below that of version 1.0 is refused. The records of one array have one struct_size,
+ * and that is the distance between them. Strings are borrowed for the call, UTF-8, not terminated.
+ * Whoever allocates frees. Functions return one of the canonical codes of gRPC (0 is success) and
+ * put the details into the host's status. Thread classes: [any] may be called from any thread, at
+ * the same time from several; [control] from the host's control thread only, one at a time.
  */
 #ifndef OPYARD_PLUGIN_H
 #define OPYARD_PLUGIN_H
@@ -17,9 +18,11 @@
 extern "C" {
 #endif
 
-#define OPYARD_ABI_MAJOR 1u
-#define OPYARD_ABI_MINOR 0u
-#define OPYARD_ABI_VERSION ((OPYARD_ABI_MAJOR << 16) | OPYARD_ABI_MINOR)
+/* Minor versions only append, so a side speaks all from MAJOR.0 to its own. */
+#define OPYARD_ABI_MAJOR 1
+#define OPYARD_ABI_MINOR 0
+#define OPYARD_ABI_OLDEST (OPYARD_ABI_MAJOR * 65536u)
+#define OPYARD_ABI_VERSION (OPYARD_ABI_OLDEST + OPYARD_ABI_MINOR)
 
 typedef struct opyard_str {
   const char* data;
@@ -62,7 +65,8 @@ typedef struct opyard_value {
   uint64_t payload;
 } opyard_value;
 
-/* Where a callee leaves the reason of a failure. Owned by the host; write it with host->set_status. */
+/* Where a callee leaves the reason of a failure. Owned by the host; write it with host->set_status.
+ */
 typedef struct opyard_status opyard_status;
 
 /* What a boxed kernel is told about its call. Valid while it runs. */
@@ -74,8 +78,8 @@ typedef struct opyard_call {
   opyard_status* status; /* host-owned */
 } opyard_call;
 
-/* [any] A boxed kernel: n_in arguments in schema order, borrowed; n_out results, owned by the caller
- * afterwards, all OPYARD_NONE on entry. */
+/* [any] A boxed kernel: n_in arguments in schema order, borrowed; n_out results, owned by the
+ * caller afterwards, all OPYARD_NONE on entry. */
 typedef int32_t (*opyard_boxed_fn)(void* self, opyard_call* call, const opyard_value* in,
                                    uint32_t n_in, opyard_value* out, uint32_t n_out);
 
@@ -86,10 +90,11 @@ enum opyard_registration_kind {
 };
 
 enum opyard_registration_flags {
-  OPYARD_FALLTHROUGH = 1u,   /* impl, fallback: skip this key */
-  OPYARD_CXX_KERNEL = 2u,    /* cxx_boxed is set instead of boxed; builds of an equal fingerprint only */
-  OPYARD_OVERRIDES = 4u,     /* impl: replacing another kernel at this key is meant */
-  OPYARD_PASS_DOWN = 16u,    /* fallback: go on below all Autograd keys */
+  OPYARD_FALLTHROUGH = 1u, /* impl, fallback: skip this key */
+  OPYARD_CXX_KERNEL = 2u,  /* cxx_boxed is set instead of boxed, and typed, signature and tags may
+                              be; refused without this. Builds of an equal fingerprint only */
+  OPYARD_OVERRIDES = 4u,   /* impl: replacing another kernel at this key is meant */
+  OPYARD_PASS_DOWN = 16u,  /* fallback: go on below all Autograd keys */
   OPYARD_SCHEMA_INFERRED = 8u /* def: `text` is a name, the schema is in `schema` */
 };
 
@@ -98,18 +103,19 @@ typedef struct opyard_registration {
   uint32_t struct_size;
   uint32_t flags;
   uint32_t kind;
-  uint32_t line;      /* place of the registration, with `file` */
+  uint32_t line; /* place of the registration, with `file` */
   opyard_str file;
-  opyard_str text;    /* def: schema or name; impl: operator name */
-  opyard_str key;     /* dispatch key, an alias too; empty: the block's, else CompositeImplicitAutograd */
+  opyard_str text; /* def: schema or name; impl: operator name */
+  opyard_str
+      key; /* dispatch key, an alias too; empty: the block's, else CompositeImplicitAutograd */
   opyard_boxed_fn boxed;
   void* self;
-  opyard_str schema;  /* inferred from a typed kernel; empty otherwise */
+  opyard_str schema; /* inferred from a typed kernel; empty otherwise */
   /* Typed kernel and its adapters (dispatch/signature.h), for builds of an equal fingerprint. */
   const void* typed;
   const void* cxx_boxed;
   const void* signature;
-  opyard_str debug;   /* label of the kernel; empty: the place */
+  opyard_str debug; /* label of the kernel; empty: the place */
   const void* tags;
 } opyard_registration;
 
@@ -148,16 +154,20 @@ typedef struct opyard_kernels_ext {
                     opyard_status* status);
 } opyard_kernels_ext;
 
-/* The plugin's table. Null entries are "not provided". Order of calls: init, activate, (kernels),
- * quiesce, drain, fini. A failed init has undone itself; fini is not called after it. */
+/* The plugin's table. Null entries are "not provided". Order of calls: init, the extensions,
+ * activate; then the kernels are published and called; when they are gone again quiesce (end own
+ * threads), drain (all work is done, by now no kernel runs), fini. A failed init has undone itself;
+ * fini is not called after it. After a failed activate comes fini alone. A failed quiesce or drain
+ * says that work is still going on: fini is not called then. Deadlines are times of
+ * CLOCK_MONOTONIC. */
 typedef struct opyard_plugin_table {
   uint32_t struct_size;
   uint32_t flags;
-  int32_t (*init)(const opyard_host* host, void** instance, opyard_status* status); /* [control] */
-  int32_t (*activate)(void* instance, opyard_status* status);                       /* [control] */
-  int32_t (*quiesce)(void* instance, uint64_t deadline_ns, opyard_status* status);  /* [control] */
-  int32_t (*drain)(void* instance, uint64_t deadline_ns, opyard_status* status);    /* [control] */
-  void (*fini)(void* instance);                                                     /* [control] */
+  int32_t (*init)(const opyard_host* host, void** instance, opyard_status* status);  /* [control] */
+  int32_t (*activate)(void* instance, opyard_status* status);                        /* [control] */
+  int32_t (*quiesce)(void* instance, uint64_t deadline_ns, opyard_status* status);   /* [control] */
+  int32_t (*drain)(void* instance, uint64_t deadline_ns, opyard_status* status);     /* [control] */
+  void (*fini)(void* instance);                                                      /* [control] */
   const void* (*get_extension)(void* instance, opyard_str id, uint32_t min_version); /* [any] */
 } opyard_plugin_table;
 
@@ -172,7 +182,7 @@ typedef struct opyard_host_handshake {
 typedef struct opyard_plugin_handshake {
   uint32_t struct_size; /* set by the host: the room that there is */
   uint32_t flags;
-  uint32_t abi;           /* the version that the plugin chose: the highest common one */
+  uint32_t abi; /* the version that the plugin chose: the highest common one */
   uint32_t reserved;
   opyard_str name;
   opyard_str version;
@@ -188,11 +198,20 @@ typedef int32_t (*opyard_plugin_entry_fn)(const opyard_host_handshake*, opyard_p
 
 #ifdef __cplusplus
 }
-static_assert(sizeof(opyard_value) == 16, "a value is two words");
-static_assert(sizeof(opyard_str) == 16, "a string is two words");
-#else
-_Static_assert(sizeof(opyard_value) == 16, "a value is two words");
-_Static_assert(sizeof(opyard_str) == 16, "a string is two words");
 #endif
+
+/* How large the structs were in version 1.0: the least that a reader takes. */
+enum opyard_sizes_1_0 {
+  OPYARD_CALL_SIZE_1_0 = 32,
+  OPYARD_REGISTRATION_SIZE_1_0 = 144,
+  OPYARD_BLOCK_SIZE_1_0 = 80,
+  OPYARD_HOST_SIZE_1_0 = 48,
+  OPYARD_KERNELS_EXT_SIZE_1_0 = 16,
+  OPYARD_PLUGIN_TABLE_SIZE_1_0 = 56,
+  OPYARD_HOST_HANDSHAKE_SIZE_1_0 = 32,
+  OPYARD_PLUGIN_HANDSHAKE_SIZE_1_0 = 88
+};
+
+#include "opyard_plugin_layout.h"
 
 #endif

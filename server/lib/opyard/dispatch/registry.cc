@@ -44,7 +44,19 @@ void check_reachable(DispatchKey key) {
                                         meant, "…"));
 }
 
+// The C++ parts of a record are pointers to types of this build: nothing reads them unless the
+// record says that they are.
+void check_cxx_parts(const opyard_registration& record) {
+  const bool any = record.typed || record.cxx_boxed || record.signature || record.tags;
+  OPYARD_CHECK((record.flags & OPYARD_CXX_KERNEL) || !any, kInvalidArgument, "the record for '",
+               to_std(record.text),
+               "' sets typed, cxx_boxed, signature or tags without the flag OPYARD_CXX_KERNEL");
+  OPYARD_CHECK(!record.typed || record.signature, kInvalidArgument, "the kernel for '",
+               to_std(record.text), "' is typed, but has no signature");
+}
+
 KernelPtr make_kernel(const opyard_registration& record, const Origin& origin) {
+  check_cxx_parts(record);
   auto* kernel = new Kernel;
   KernelPtr owner = KernelPtr::adopt(kernel);
   kernel->typed = record.typed;
@@ -69,8 +81,8 @@ KernelPtr make_kernel(const opyard_registration& record, const Origin& origin) {
     kernel->boxed = &call_c_kernel;
     kernel->c_boxed = record.boxed;
   }
-  OPYARD_CHECK(kernel->boxed != &call_c_kernel || kernel->c_boxed, kInvalidArgument,
-               "the kernel for '", to_std(record.text), "' has no function");
+  OPYARD_CHECK(kernel->boxed && (kernel->boxed != &call_c_kernel || kernel->c_boxed),
+               kInvalidArgument, "the kernel for '", to_std(record.text), "' has no function");
   return owner;
 }
 
@@ -153,6 +165,8 @@ std::vector<Change> Registry::add_locked(ArrayRef<opyard_block> blocks, const Or
 
 void Registry::add_block(Batch& batch, const opyard_block& block) {
   const std::string name_space = to_std(block.name_space);
+  OPYARD_CHECK(block.kind >= OPYARD_BLOCK_DEF && block.kind <= OPYARD_BLOCK_IMPL, kInvalidArgument,
+               "unknown block kind ", block.kind);
   OPYARD_CHECK(block.kind == OPYARD_BLOCK_IMPL || name_space != "_", kInvalidArgument,
                "the namespace _ takes fallbacks only, in OPYARD_LIBRARY_IMPL(_, KEY, m)");
   if (block.kind == OPYARD_BLOCK_DEF) {

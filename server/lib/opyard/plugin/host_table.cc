@@ -8,10 +8,17 @@
 namespace opyard::plugin {
 namespace {
 
+void set_status(opyard_status* status, int32_t code, opyard_str message) {
+  if (status) set_c_status(status, code, message);
+}
+
 void log_line(uint32_t level, opyard_str message) {
   const auto known = level <= static_cast<uint32_t>(LogLevel::kError) ? static_cast<LogLevel>(level)
                                                                       : LogLevel::kError;
-  log(known, std::string_view(message.data, message.size));
+  try {
+    if (message.data) log(known, std::string_view(message.data, message.size));
+  } catch (...) {  // a line that cannot be written is lost
+  }
 }
 
 void* allocate(uint64_t bytes) {
@@ -30,7 +37,7 @@ const void* get_extension(opyard_str, uint32_t) { return nullptr; }
 
 const opyard_host& host_table() noexcept {
   static const opyard_host table{
-      sizeof(opyard_host), 0, &set_c_status, &log_line, &allocate, &free_memory, &get_extension};
+      sizeof(opyard_host), 0, &set_status, &log_line, &allocate, &free_memory, &get_extension};
   return table;
 }
 
