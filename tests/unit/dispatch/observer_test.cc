@@ -74,13 +74,16 @@ TEST_F(ObserverTest, AKernelForOneKeyIsCalledDirectly) {
 }
 
 Dispatcher* dispatcher_of_override = nullptr;
+int overrides_run = 0;
 
 TEST_F(ObserverTest, AnOverrideFetchesTheKernelThatItShadows) {
   dispatcher_of_override = &dispatcher;
+  overrides_run = 0;
   const auto override_block =
       dispatcher.register_block(BlockKind::kImpl, "t", "CPU", [](Library& m) {
         m.override_impl("f.x", BoxedKernel{[](const Kernel&, Keys keys, const IValue* in,
                                               uint32_t n_in, IValue* out, uint32_t n_out) {
+                          ++overrides_run;
                           dispatcher_of_override->shadowed_kernel(keys).call_boxed(keys, in, n_in,
                                                                                    out, n_out);
                         }});
@@ -88,6 +91,47 @@ TEST_F(ObserverTest, AnOverrideFetchesTheKernelThatItShadows) {
   const Tensor x = make_tensor({1}, ScalarType::kFloat32);
   const OperatorHandle op = dispatcher.get("t::f.x");
   EXPECT_TRUE((dispatcher.call<Tensor, const Tensor&>(op, x).is_same(x)));
+  EXPECT_EQ(overrides_run, 1);
+}
+
+TEST_F(ObserverTest, AFallbacksHandleIsValidAndARaisingOneIsNone) {
+  const OperatorHandle op = dispatcher.get("t::f.x");
+  EXPECT_TRUE(dispatcher.kernel(op, AutogradCPU).valid());
+  EXPECT_THROW(dispatcher.kernel(op, Meta), Error);
+}
+
+TEST_F(ObserverTest, AListenerMayRegister) {
+  Registration nested;
+  std::vector<std::string> heard;
+  const auto listening = dispatcher.add_listener(
+      {[&](OperatorHandle op) {
+         heard.push_back(op.name());
+         if (op.name() != "u::g") return;
+         nested = dispatcher.register_block(BlockKind::kFragment, "u", "",
+                                            [](Library& m) { m.def("h(Tensor x) -> Tensor"); });
+       },
+       {}});
+  const auto def = dispatcher.register_block(BlockKind::kFragment, "u", "",
+                                             [](Library& m) { m.def("g(Tensor x) -> Tensor"); });
+  EXPECT_EQ(heard, (std::vector<std::string>{"t::f.x", "u::g", "u::h"}));
+}
+
+TEST_F(ObserverTest, AFailedBatchTellsNothingAndLosesNothing) {
+  std::vector<std::string> heard;
+  const auto listening = dispatcher.add_listener(
+      {[&](OperatorHandle op) {
+         heard.push_back(op.name());
+         // While this is told, another batch fails.
+         EXPECT_THROW(dispatcher.register_block(
+                          BlockKind::kFragment, "u", "",
+                          [](Library& m) { m.def("bad(Tensor x) -> Tensor").def("broken("); }),
+                      Error);
+       },
+       {}});
+  const auto two = dispatcher.register_block(BlockKind::kFragment, "u", "", [](Library& m) {
+    m.def("a(Tensor x) -> Tensor").def("b(Tensor x) -> Tensor");
+  });
+  EXPECT_EQ(heard, (std::vector<std::string>{"t::f.x", "u::a", "u::b"}));
 }
 
 TEST_F(ObserverTest, AKernelHandleSaysWhenItsKernelHasGone) {
@@ -118,6 +162,7 @@ TEST_F(ObserverTest, ListenersHearOfDefinitionsOnly) {
 
 TEST_F(ObserverTest, PastTheBoundRegistrationIsRefusedAndSaysWhoHoldsItBack) {
   const size_t bound = epoch::retired_bound();
+  epoch::synchronize();  // what earlier tests retired
   epoch::set_retired_bound(0);
   {
     const PinnedRoot pin;  // this thread holds everything back
