@@ -45,6 +45,8 @@ TEST(DispatchKey, PrivateBackendsHaveNames) {
   EXPECT_EQ(parse_dispatch_key("PrivateUse2"), PrivateUse2);
   EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "my_device"), Error);
   EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "CPU"), Error);
+  EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "cuda"), Error);
+  EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "myDevice"), Error);
   EXPECT_THROW(set_private_backend_name(Backend::kCUDA, "x"), Error);
   set_private_backend_name(Backend::kPrivateUse2, "");
   EXPECT_EQ(to_string(PrivateUse2), "PrivateUse2");

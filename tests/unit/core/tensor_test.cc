@@ -67,6 +67,29 @@ class CountingBudget final : public AllocationBudget {
   size_t limit = 100;
 };
 
+TEST(Tensor, ResizingAViewStaysAtItsOffset) {
+  const Tensor base = make_tensor({10}, ScalarType::kFloat32);
+  const Tensor view = view_of(base, {1}, {1}, 5);
+  view.unsafe_impl()->resize_contiguous({2});
+  EXPECT_EQ(view.storage_offset(), 5);
+  EXPECT_EQ(view.numel(), 2);
+  view.unsafe_impl()->resize_contiguous({8});
+  EXPECT_EQ(view.storage_offset(), 5);
+  EXPECT_EQ(base.storage()->nbytes(), 13u * 4);
+}
+
+TEST(Tensor, AnEmptyOneHasNoAddress) {
+  const Tensor base = make_tensor({4}, ScalarType::kFloat32);
+  EXPECT_EQ(view_of(base, {0, int64_t{1} << 61}, {1, 1}, int64_t{1} << 60).raw_data(), nullptr);
+}
+
+TEST(Device, ThereIsOneHost) {
+  EXPECT_EQ(Device::parse("cpu:0"), Device(Backend::kCPU, 0));
+  EXPECT_THROW(Device::parse("cpu:7"), Error);
+  EXPECT_THROW(Device::parse("meta:1"), Error);
+  EXPECT_EQ(Device::parse("cuda:7").index, 7);
+}
+
 TEST(Storage, IsChargedToTheThreadsBudget) {
   auto budget = IntrusivePtr<CountingBudget>::adopt(new CountingBudget);
   thread_state.budget = budget.get();

@@ -241,12 +241,73 @@ TEST_F(RegistrationTest, StructuredWrappersFollowTheInternalKernel) {
   EXPECT_TRUE(dispatcher.explain(op, keys).fails);
 }
 
+TEST_F(RegistrationTest, AnOverrideOfAPublicFormIsNoWrapper) {
+  auto defs = block(BlockKind::kDef, "t", "", [](Library& m) {
+    m.def("f(Tensor x) -> Tensor").def("k(Tensor x, Tensor(a!) out) -> ()");
+  });
+  const StructuredForm form{"t::f", reinterpret_cast<const void*>(&with_keys),
+                            SignatureOf<Tensor(const Tensor&)>::info()};
+  dispatcher.declare_structured("t::k", form);
+  auto direct =
+      block(BlockKind::kImpl, "t", "SparseCPU", [](Library& m) { m.impl("f", OPYARD_FN(first)); });
+  const Explanation explanation = dispatcher.explain(dispatcher.get("t::f"), KeySet(SparseCPU));
+  EXPECT_EQ(explanation.trail.size(), 1u);
+  EXPECT_FALSE(explanation.fails);
+}
+
+Tensor& writes(Tensor& x) { return x; }
+
+TEST_F(RegistrationTest, TheSignatureOfAKernelGoesWithItToANewSchema) {
+  auto impl =
+      block(BlockKind::kImpl, "t", "CPU", [](Library& m) { m.impl("f", OPYARD_FN(writes)); });
+  auto def =
+      block(BlockKind::kDef, "t", "", [](Library& m) { m.def("f(Tensor(a!) x) -> Tensor(a!)"); });
+  def.reset();
+  def = block(BlockKind::kDef, "t", "",
+              [](Library& m) { m.def("f(Tensor(a!) self) -> Tensor(a!)"); });
+  const OperatorHandle op = dispatcher.get("t::f");
+  const Tensor x = make_tensor({1}, ScalarType::kFloat32);
+  error_of([&] { dispatcher.call<Tensor, const Tensor&>(op, x); }, Code::kInvalidArgument);
+  Tensor y = x;
+  EXPECT_EQ((&dispatcher.call<Tensor&, Tensor&>(op, y)), &y);
+}
+
+TEST_F(RegistrationTest, AFailedRedefinitionLeavesTheKernelsWhereTheyWere) {
+  auto impl =
+      block(BlockKind::kImpl, "t", "CPU", [](Library& m) { m.impl("f", OPYARD_FN(first)); });
+  auto def = block(BlockKind::kDef, "t", "", [](Library& m) { m.def("f(Tensor x) -> Tensor"); });
+  def.reset();
+  error_of(
+      [&] {
+        block(BlockKind::kDef, "t", "",
+              [](Library& m) { m.def("f(Tensor other) -> Tensor").def("broken("); });
+      },
+      Code::kInvalidArgument);
+  def = block(BlockKind::kDef, "t", "", [](Library& m) { m.def("f(Tensor x) -> Tensor"); });
+  const Tensor x = make_tensor({1}, ScalarType::kFloat32);
+  EXPECT_TRUE((dispatcher.call<Tensor, const Tensor&>(dispatcher.get("t::f"), x).is_same(x)));
+  dispatcher.check_invariants();
+}
+
+TEST_F(RegistrationTest, AnEmptyOperatorTakesAnySignatureAgain) {
+  auto def = block(BlockKind::kDef, "t", "", [](Library& m) {
+    m.def("f(Tensor x) -> Tensor").impl("f", CPU, OPYARD_FN(first));
+  });
+  def.reset();
+  def = block(BlockKind::kDef, "t", "",
+              [](Library& m) { m.def("f(Tensor x) -> Tensor").impl("f", CPU, OPYARD_FN(writes)); });
+}
+
 TEST_F(RegistrationTest, UnknownOperatorsNameTheNearest) {
   auto def = block(BlockKind::kDef, "t", "", [](Library& m) {
     m.def("add.Tensor(Tensor x) -> Tensor").def("mul(Tensor x) -> Tensor");
   });
-  EXPECT_TRUE(contains(error_of([&] { dispatcher.get("t::add"); }, Code::kNotFound), "t::add"));
-  EXPECT_TRUE(contains(error_of([&] { dispatcher.get("t::mull"); }, Code::kNotFound), "t::mul"));
+  const auto hint = [&](std::string_view name) {
+    return error_of([&] { dispatcher.get(name); }, Code::kNotFound);
+  };
+  EXPECT_TRUE(contains(hint("t::ad"), "the nearest names are t::add")) << hint("t::ad");
+  EXPECT_TRUE(contains(hint("t::mull"), "the nearest names are t::mul")) << hint("t::mull");
+  EXPECT_FALSE(contains(hint("completely::different"), "nearest"));
 }
 
 }  // namespace

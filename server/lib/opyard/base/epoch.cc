@@ -70,12 +70,14 @@ bool register_membarrier() {
   return ready;
 }();
 
-// After this, every reader either shows its pin or sees what was published before.
-void order_readers() {
-  if ((epoch_domain.attention.load() & kAttentionFenced) ||
-      syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) != 0) {
+// After this, every reader either shows its pin or sees what was published before. False when that
+// could not be had; nothing may be freed then.
+bool order_readers() {
+  if (epoch_domain.attention.load() & kAttentionFenced) {
     std::atomic_thread_fence(std::memory_order_seq_cst);
+    return true;
   }
+  return syscall(SYS_membarrier, MEMBARRIER_CMD_PRIVATE_EXPEDITED, 0, 0) == 0;
 }
 
 // The oldest epoch that some thread is pinned in; UINT64_MAX when none is.
@@ -90,16 +92,24 @@ uint64_t oldest_pin() {
   return oldest;
 }
 
+// How long the reclaimer waits between looks at a pin that holds it back.
+constexpr std::chrono::microseconds kShortestWait{200};
+constexpr std::chrono::microseconds kLongestWait{10000};
+
 class Reclaimer {
  public:
+  void start() {
+    std::lock_guard lock(mutex_);
+    if (started_) return;
+    std::thread([this] { run(); }).detach();
+    started_ = true;
+  }
+
   void retire(void* object, void (*free)(void*), size_t bytes) {
+    start();
     std::lock_guard lock(mutex_);
     bytes_waiting += bytes;
     const uint64_t epoch = epoch_domain.now.fetch_add(1, std::memory_order_seq_cst) + 1;
-    if (!started_) {
-      std::thread([this] { run(); }).detach();
-      started_ = true;
-    }
     queue_.push_back({object, free, bytes, epoch});
     wake_.notify_one();
   }
@@ -119,18 +129,20 @@ class Reclaimer {
  private:
   void run() {
     std::unique_lock lock(mutex_);
+    std::chrono::microseconds wait = kShortestWait;
     for (;;) {
       wake_.wait(lock, [&] { return !queue_.empty(); });
       lock.unlock();
-      order_readers();
-      const uint64_t oldest = oldest_pin();
+      const uint64_t oldest = order_readers() ? oldest_pin() : 0;
       lock.lock();
-      const size_t freed = free_before(oldest, lock);
-      if (freed == 0) {
-        lock.unlock();
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-        lock.lock();
+      if (free_before(oldest, lock) > 0) {
+        wait = kShortestWait;
+        continue;
       }
+      lock.unlock();
+      std::this_thread::sleep_for(wait);
+      wait = std::min(2 * wait, kLongestWait);
+      lock.lock();
     }
   }
 
@@ -189,6 +201,8 @@ EpochSlot* acquire_slot(EpochSlot** cache) {
 void retire(void* object, void (*free)(void*), size_t bytes) {
   reclaimer().retire(object, free, bytes);
 }
+
+void start() { reclaimer().start(); }
 
 size_t retired_bytes() noexcept { return bytes_waiting.load(); }
 size_t retired_bound() noexcept { return bound.load(); }

@@ -48,13 +48,14 @@ EpochSlot* acquire_slot(EpochSlot** cache);
 
 // `attention` is what the caller has read from the domain.
 inline void pin(EpochSlot& slot, uint32_t attention) noexcept {
-  const uint64_t now = epoch_domain.now.load(std::memory_order_relaxed);
+  const uint64_t now = epoch_domain.now.load(std::memory_order_acquire);
 #if defined(OPYARD_EPOCH_SEQ_CST)
   (void)attention;
   slot.epoch.store(now, std::memory_order_seq_cst);
 #else
   if (attention & kAttentionFenced) [[unlikely]] {
     slot.epoch.store(now, std::memory_order_seq_cst);
+    std::atomic_thread_fence(std::memory_order_seq_cst);
   } else {
     slot.epoch.store(now, std::memory_order_relaxed);
     std::atomic_signal_fence(std::memory_order_seq_cst);
@@ -67,6 +68,9 @@ inline void unpin(EpochSlot& slot) noexcept { slot.epoch.store(0, std::memory_or
 // Hands over an object that has just been unpublished; `free` runs on the reclaimer thread after
 // the grace period. `bytes` is what it holds. Any thread; never waits.
 void retire(void* object, void (*free)(void*), size_t bytes = 0);
+
+// Starts the reclaimer, so that retire() cannot fail for want of a thread.
+void start();
 
 // Bytes retired and not yet freed, and how many there may be before registration is refused.
 size_t retired_bytes() noexcept;

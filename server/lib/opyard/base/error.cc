@@ -83,17 +83,36 @@ Error& Error::prefix(std::string_view context) {
 
 void raise(Code code, std::string message) { throw Error(code, std::move(message)); }
 
-Error current_error() noexcept {
+namespace {
+
+// Made while there is memory.
+const Error& out_of_memory() {
+  static const Error error(Code::kResourceExhausted, "out of memory");
+  return error;
+}
+[[maybe_unused]] const Error& made_early = out_of_memory();
+
+Error convert_current() {
   try {
     throw;
   } catch (const Error& error) {
     return error;
   } catch (const std::bad_alloc&) {
-    return Error(Code::kResourceExhausted, "out of memory");
+    return out_of_memory();
   } catch (const std::exception& error) {
     return Error(Code::kInternal, error.what());
   } catch (...) {
     return Error(Code::kInternal, "an exception that is not a std::exception was thrown");
+  }
+}
+
+}  // namespace
+
+Error current_error() noexcept {
+  try {
+    return convert_current();
+  } catch (...) {
+    return out_of_memory();
   }
 }
 

@@ -43,14 +43,19 @@ Device Device::parse(std::string_view text) {
     const auto [end, status] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
     OPYARD_CHECK(status == std::errc() && end == digits.data() + digits.size() && index >= 0 &&
                      !digits.empty(),
-                 kInvalidArgument, "'", text, "' is no device: the number after ':' is not valid");
+                 kInvalidArgument, "'", text.substr(0, 64),
+                 "' is no device: the number after ':' is not valid");
   }
   for (int i = 1; i <= kNumBackends; ++i) {
     const auto backend = static_cast<Backend>(i);
-    if (device_name(backend) == name) return Device(backend, index);
+    if (device_name(backend) != name) continue;
+    const bool single = backend == Backend::kCPU || backend == Backend::kMeta;
+    OPYARD_CHECK(!single || index <= 0, kInvalidArgument, "there is one device '", name,
+                 "', got the number ", index);
+    return Device(backend, index);
   }
   raise(Code::kInvalidArgument,
-        str_cat("'", text, "' is no device; devices look like cpu, cuda:0 or meta"));
+        str_cat("'", text.substr(0, 64), "' is no device; devices look like cpu, cuda:0 or meta"));
 }
 
 std::string to_string(Device device) {

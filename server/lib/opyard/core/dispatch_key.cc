@@ -1,5 +1,6 @@
 #include "opyard/core/dispatch_key.h"
 
+#include <algorithm>
 #include <array>
 #include <cctype>
 #include <mutex>
@@ -198,7 +199,8 @@ std::optional<DispatchKey> try_parse_dispatch_key(std::string_view name) {
 
 DispatchKey parse_dispatch_key(std::string_view name) {
   const auto key = try_parse_dispatch_key(name);
-  OPYARD_CHECK(key.has_value(), kInvalidArgument, "could not parse dispatch key '", name,
+  OPYARD_CHECK(key.has_value(), kInvalidArgument, "could not parse dispatch key '",
+               name.substr(0, 64),
                "'; a key looks like CPU, SparseCUDA, AutogradCPU or CompositeImplicitAutograd");
   return *key;
 }
@@ -223,11 +225,18 @@ void set_private_backend_name(Backend backend, std::string_view name) {
     return;
   }
   for (const std::string& other : all.names) {
-    OPYARD_CHECK(other != name, kAlreadyExists, "the private backend name '", name,
-                 "' is taken already");
+    OPYARD_CHECK(camel_case(other) != camel_case(name), kAlreadyExists,
+                 "the private backend name '", name, "' is taken already");
   }
   OPYARD_CHECK(mine.empty(), kAlreadyExists, to_string(backend), " is already named '", mine, "'");
-  OPYARD_CHECK(!names_to_keys().contains(name), kAlreadyExists, "'", name,
+  const auto same_letters = [&](std::string_view taken) {
+    return std::equal(taken.begin(), taken.end(), name.begin(), name.end(), [](char a, char b) {
+      return std::tolower(static_cast<unsigned char>(a)) ==
+             std::tolower(static_cast<unsigned char>(b));
+    });
+  };
+  const bool is_backend = std::any_of(kBackendNames.begin(), kBackendNames.end(), same_letters);
+  OPYARD_CHECK(!is_backend && !names_to_keys().contains(name), kAlreadyExists, "'", name,
                "' is the name of a dispatch key and cannot name a private backend");
   mine = name;
 }

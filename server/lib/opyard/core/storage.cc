@@ -86,14 +86,13 @@ void StorageImpl::resize(size_t nbytes) {
                "this storage wraps memory of somebody else and cannot be resized");
   OPYARD_CHECK(device_.is_cpu() || device_.is_meta(), kUnimplemented, "storage on '",
                to_string(device_), "' cannot be resized");
-  const size_t more = nbytes > nbytes_ ? nbytes - nbytes_ : 0;
-  if (budget_) budget_->charge(more);
+  if (budget_) budget_->charge(nbytes);  // for a while both blocks are there
   if (!device_.is_meta()) {
     void* bigger = nullptr;
     try {
       bigger = allocator_->allocate(nbytes, device_);
     } catch (...) {
-      if (budget_) budget_->pay_back(more);
+      if (budget_) budget_->pay_back(nbytes);
       throw;
     }
     const size_t kept = nbytes < nbytes_ ? nbytes : nbytes_;
@@ -101,7 +100,7 @@ void StorageImpl::resize(size_t nbytes) {
     if (data_) allocator_->free(data_, nbytes_, device_);
     data_ = bigger;
   }
-  if (budget_ && nbytes < nbytes_) budget_->pay_back(nbytes_ - nbytes);
+  if (budget_) budget_->pay_back(nbytes_);
   nbytes_ = nbytes;
 }
 

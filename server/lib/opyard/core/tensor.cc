@@ -93,10 +93,11 @@ void TensorImpl::set_window(IntList sizes, IntList strides, int64_t offset) {
 }
 
 void TensorImpl::resize_contiguous(IntList sizes) {
+  checked_numel(sizes);
   const Dims strides = contiguous_strides(sizes);
-  const auto bytes = static_cast<size_t>(checked_nbytes(sizes, strides, 0, dtype_));
+  const auto bytes = static_cast<size_t>(checked_nbytes(sizes, strides, offset_, dtype_));
   if (bytes > storage_->nbytes()) storage_->resize(bytes);
-  set_window(sizes, strides, 0);
+  set_window(sizes, strides, offset_);
 }
 
 void TensorImpl::set_autograd(TensorExtra* extra) noexcept {

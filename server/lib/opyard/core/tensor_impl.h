@@ -48,13 +48,13 @@ class TensorImpl final : public RefCounted {
   // Address of the first element; null for meta and empty tensors.
   void* data() const noexcept {
     char* base = static_cast<char*>(storage_->data());
-    return base ? base + offset_ * static_cast<int64_t>(element_bytes_) : nullptr;
+    return base && numel_ > 0 ? base + offset_ * static_cast<int64_t>(element_bytes_) : nullptr;
   }
 
   // Sets the window. Raises INVALID_ARGUMENT for a negative size or stride, more than 64
   // dimensions, an overflow, or a window that leaves the storage.
   void set_window(IntList sizes, IntList strides, int64_t offset);
-  // Row-major strides at offset 0, growing the storage when it is too small.
+  // Row-major strides at the present offset, growing the storage when it is too small.
   void resize_contiguous(IntList sizes);
 
   TensorExtra* autograd() const noexcept { return autograd_; }

@@ -93,16 +93,23 @@ const OperatorTable* Dispatcher::table_of(const OperatorEntry& entry) const noex
   return root->table(entry.index());
 }
 
+// The snapshot that the thread has pinned, so that a frame sees one set of names; a dispatcher of
+// one's own has its newest.
+const Root& Dispatcher::root_of(const PinnedRoot& pin) const noexcept {
+  const std::atomic<const Root*>& source = registry_->root();
+  return &source == &global_root ? pin.root() : *source.load(std::memory_order_acquire);
+}
+
 std::optional<OperatorHandle> Dispatcher::find(std::string_view name) const {
   const PinnedRoot pin;
-  const NameIndex::Item* item = registry_->root().load()->names->find(name);
+  const NameIndex::Item* item = root_of(pin).names->find(name);
   if (!item || !item->defined) return std::nullopt;
   return OperatorHandle(item->entry);
 }
 
 std::optional<OperatorHandle> Dispatcher::find_op(std::string_view name) const {
   const PinnedRoot pin;
-  const NameIndex::Item* item = registry_->root().load()->names->find(name);
+  const NameIndex::Item* item = root_of(pin).names->find(name);
   return item ? std::optional(OperatorHandle(item->entry)) : std::nullopt;
 }
 
@@ -122,7 +129,7 @@ OperatorHandle Dispatcher::get(std::string_view name) const {
 std::vector<std::string> Dispatcher::list(std::string_view prefix) const {
   const PinnedRoot pin;
   std::vector<std::string> names;
-  for (const auto& [name, item] : registry_->root().load()->names->items()) {
+  for (const auto& [name, item] : root_of(pin).names->items()) {
     if (item.defined && name.substr(0, prefix.size()) == prefix) names.emplace_back(name);
   }
   std::sort(names.begin(), names.end());
@@ -208,8 +215,9 @@ KernelHandle Dispatcher::kernel(OperatorHandle op, DispatchKey key) const {
                " has no kernel of its own in a table; name a runtime key");
   const PinnedRoot pin;
   const Kernel* kernel = table_of(op.entry())->slot_at(slot_of(key)).kernel;
-  OPYARD_CHECK(kernel->kind == KernelKind::kOrdinary || kernel->kind == KernelKind::kPassDown,
-               kNotFound, "no kernel for the operator '", op.name(), "' at ", to_string(key));
+  const bool computes = kernel->kind == KernelKind::kOrdinary && kernel->boxed != &raise_meta;
+  OPYARD_CHECK(computes || kernel->kind == KernelKind::kPassDown, kNotFound,
+               "no kernel for the operator '", op.name(), "' at ", to_string(key));
   return KernelHandle(op, KernelPtr::share(kernel));
 }
 
@@ -255,7 +263,7 @@ ListenerRegistration Dispatcher::add_listener(OperatorListener listener) {
 
 uint64_t Dispatcher::generation() const {
   const PinnedRoot pin;
-  return registry_->root().load()->generation;
+  return root_of(pin).generation;
 }
 std::string Dispatcher::dump_state(std::string_view name) const {
   return registry_->dump_state(name);

@@ -57,7 +57,8 @@ class KernelHandle {
 };
 
 // Told when an operator gets its definition and when it loses it; not for kernels or fallbacks.
-// Called after the change can be seen, one batch at a time, without locks that registration needs.
+// Called after the change can be seen, in order, by one thread at a time (which may be another than
+// the one that registered). No lock is held, so a listener may register, too.
 struct OperatorListener {
   std::function<void(OperatorHandle)> defined;
   std::function<void(OperatorHandle)> undefined;
@@ -141,8 +142,8 @@ class Dispatcher {
   // For an override: the kernel that it covers. Give the Keys that the kernel was called with.
   KernelHandle shadowed_kernel(Keys keys) const;
 
-  // A typed call by name, for tests and dynamic code. Raises FAILED_PRECONDITION ("mismatch") when
-  // the operator has another C++ signature.
+  // A typed call by name, for tests and dynamic code. Raises INVALID_ARGUMENT ("mismatch") when the
+  // operator has another C++ signature.
   template <typename R, typename... A>
   R call(OperatorHandle op, A... arguments) const {
     check_signature(op, SignatureOf<R(A...)>::info());
@@ -158,7 +159,7 @@ class Dispatcher {
 
   // Operators with kernels and no definition, sorted.
   std::vector<std::string> dangling_impls() const;
-  // `listener.defined` is told at once of every operator that is defined already.
+  // `listener.defined` is told first of every operator that is defined already.
   [[nodiscard]] ListenerRegistration add_listener(OperatorListener listener);
 
   // Which kernel a call with these argument keys would reach, and why.
@@ -181,6 +182,7 @@ class Dispatcher {
  private:
   friend class Registration;
   const OperatorTable* table_of(const OperatorEntry& entry) const noexcept;
+  const Root& root_of(const PinnedRoot& pin) const noexcept;
   void check_signature(OperatorHandle op, const SignatureInfo& signature) const;
 
   std::shared_ptr<Registry> registry_;

@@ -26,10 +26,9 @@ std::string describe_kernels(const OperatorTable& table) {
   int shown = 0;
   for (int i = 0; i < kNumSlots; ++i) {
     const Kernel& kernel = *table.slot_at(i).kernel;
-    if (kernel.kind == KernelKind::kFallthrough || kernel.kind == KernelKind::kPassDown ||
-        kernel.built_in) {
+    if (kernel.kind == KernelKind::kFallthrough || kernel.kind == KernelKind::kPassDown) {
       ++passing;
-    } else if (kernel.kind == KernelKind::kOrdinary && i > 0 && ++shown <= 12) {
+    } else if (kernel.kind == KernelKind::kOrdinary && !kernel.built_in && i > 0 && ++shown <= 12) {
       real += (real.empty() ? "" : ", ") + to_string(key_of_slot(i));
     }
   }
@@ -41,7 +40,11 @@ std::string describe_kernels(const OperatorTable& table) {
 std::string fix_for(const OperatorTable& table, DispatchKey key) {
   const Backend backend = backend_of(key);
   const std::string device = backend == Backend::kNone ? "that device" : to_string(Device(backend));
-  if (table.slot(KeySet(DispatchKey::CPU)).kernel->kind == KernelKind::kOrdinary) {
+  const bool on_cpu = table.slot(KeySet(DispatchKey::CPU)).kernel->kind == KernelKind::kOrdinary;
+  if (on_cpu && backend == Backend::kCPU) {
+    return "Make the arguments plain (strided) tensors of that device.";
+  }
+  if (on_cpu) {
     return str_cat("Move the arguments to cpu, or load a plugin that has this operator for ",
                    device, ".");
   }

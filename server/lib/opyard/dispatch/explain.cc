@@ -58,8 +58,7 @@ Explanation Dispatcher::explain(OperatorHandle op, KeySet argument_keys) const {
     const OperatorEntry* internal = registry_->kernel_op(*table->op);
     if (kernel.kind == KernelKind::kPassDown) {
       keys = keys - kAutogradKeys;
-    } else if (internal && kernel.kind == KernelKind::kOrdinary &&
-               keys.highest_priority() != DispatchKey::Meta) {
+    } else if (internal && kernel.is_wrapper) {
       table = table_of(*internal);
     } else {
       break;

@@ -68,8 +68,8 @@ void write_to_stderr(std::string_view line) {
   const char* wish = std::getenv("OPYARD_SHOW_DISPATCH_TRACE");
   if (!wish || std::string_view(wish) == "0") return false;
   if (std::string_view(wish) != "1") {
-    log(LogLevel::kWarning, str_cat("OPYARD_SHOW_DISPATCH_TRACE is '", wish,
-                                    "'; it takes 1 (on) or 0 (off), so there is no trace"));
+    write_to_stderr(str_cat("OPYARD_SHOW_DISPATCH_TRACE is '", wish,
+                            "'; it takes 1 (on) or 0 (off), so there is no trace"));
     return false;
   }
   static NoDestructor<Observation> forever(trace_calls(write_to_stderr));

@@ -47,6 +47,7 @@ class OperatorEntry {
   SignatureInfo signature_{};
   std::string signature_name_;  // owns signature_.mangled
   std::string signature_place_;
+  bool bound_ = false;  // a static handle or a structured form relies on the signature
   struct Form {
     OperatorEntry* public_op;
     SignatureInfo signature;

@@ -17,6 +17,7 @@ class PinnedRoot {
     ThreadState& state = thread_state;
     if (!state.slot) [[unlikely]]
       epoch::acquire_slot(&state.slot);
+    state.slot->holder.store(nullptr, std::memory_order_relaxed);
     epoch::pin(*state.slot, attention_);
     state.root = global_root.load(std::memory_order_acquire);
   }

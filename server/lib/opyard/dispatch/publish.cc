@@ -124,11 +124,12 @@ void Registry::publish() {
   auto* replaced = new Replaced{old, {}};
   OwnedRoot* next = OwnedRoot::make(entries_.size());
   if (old) std::copy_n(old->tables(), old->root.size, next->tables());
-  for (const OperatorEntry* entry : std::exchange(dirty_, {})) {
+  for (const OperatorEntry* entry : dirty_) {
     const OperatorTable*& place = next->tables()[entry->index()];
     if (place) replaced->tables.push_back(static_cast<const OwnedTable*>(place));
     place = build_table(*entry);
   }
+  dirty_.clear();
   next->index = !old || names_changed_ ? build_index() : old->index;
   names_changed_ = false;
   next->root.generation = old ? old->root.generation + 1 : 1;

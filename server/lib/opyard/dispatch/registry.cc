@@ -104,6 +104,7 @@ Registry::Registry(Dispatcher& dispatcher, bool built_in_fallbacks)
     kernel->plugin = "opyard";
     return KernelPtr::adopt(kernel);
   };
+  epoch::start();
   missing_ = raising(KernelKind::kMissing, &raise_missing);
   ambiguous_ = raising(KernelKind::kAmbiguous, &raise_ambiguous);
   gone_ = raising(KernelKind::kGone, &raise_gone);
@@ -142,6 +143,7 @@ std::vector<Change> Registry::add(ArrayRef<opyard_block> blocks, const Origin& o
 std::vector<Change> Registry::add_locked(ArrayRef<opyard_block> blocks, const Origin& origin) {
   MutexLock lock(mutex_);
   check_bound();
+  const size_t events_before = events_.size();
   Batch batch{{}, origin};
   try {
     for (const opyard_block& block : blocks) {
@@ -150,12 +152,8 @@ std::vector<Change> Registry::add_locked(ArrayRef<opyard_block> blocks, const Or
     }
   } catch (...) {
     Error error = current_error();
-    const auto undo_all = [&]() OPYARD_REQUIRES(mutex_) {
-      for (size_t i = batch.changes.size(); i-- > 0;) undo(batch.changes[i]);
-      for (OperatorEntry* entry : batch.new_signatures) entry->signature_ = {};
-    };
-    undo_all();
-    events_.clear();
+    undo_batch(batch);
+    events_.erase(events_.begin() + static_cast<long>(events_before), events_.end());
     publish();  // entries made on the way need a table too
     throw Error(error.code(), str_cat(error.message(), " (", describe_block(*batch.block), ")"));
   }
@@ -235,12 +233,12 @@ void Registry::add_def(Batch& batch, const opyard_registration& registration) {
       for (const KernelPtr& kernel : kernels) check_schema(*found->second, schema, *kernel, place);
     }
   }
-  OperatorEntry& entry = entry_for_schema(name, schema);
+  OperatorEntry& entry = entry_for_schema(batch, name, schema);
   ++entry.definitions_;
   entry.definition_place_ = place;
   touch(entry);
   names_changed_ = true;
-  events_.emplace_back(&entry, true);
+  events_.push_back({&entry, true, nullptr});
   batch.changes.push_back({Change::Kind::kDef, &entry, {}, {}, {}});
 }
 
@@ -304,6 +302,7 @@ void Registry::put_forms(Batch& batch, OperatorEntry& internal, DispatchKey key,
     wrapper->plugin = kernel.plugin;
     wrapper->generation = kernel.generation;
     wrapper->overrides = kernel.overrides;
+    wrapper->is_wrapper = true;
     put_kernel(batch, *form.public_op, key, std::move(owner));
   }
 }
@@ -324,6 +323,7 @@ void Registry::add_fallback(Batch& batch, const opyard_registration& registratio
                  " is already defined (", place ? place->debug : "", "); the second one is ",
                  kernel->debug);
     place = kernel;
+    kernel->registered.store(true, std::memory_order_release);
     batch.changes.push_back({Change::Kind::kFallback, nullptr, member, kernel, {}});
   }
   touch_all();
@@ -336,15 +336,17 @@ void Registry::undo(const Change& change) {
       return;
     case Change::Kind::kFallback: {
       KernelPtr& place = fallbacks_[static_cast<size_t>(slot_of(change.key))];
+      change.kernel->registered.store(false, std::memory_order_release);
       if (place == change.kernel) place.reset();
       touch_all();
       return;
     }
     case Change::Kind::kDef:
       --change.entry->definitions_;
-      events_.emplace_back(change.entry, false);
+      events_.push_back({change.entry, false, nullptr});
       names_changed_ = true;
       touch(*change.entry);
+      forget_signature(*change.entry);
       return;
     case Change::Kind::kImpl:
       change.kernel->registered.store(false, std::memory_order_release);
@@ -358,10 +360,22 @@ void Registry::undo(const Change& change) {
     if (found->second.empty()) entry->registrations_.erase(found);
     names_changed_ = true;
     touch(*entry);
+    forget_signature(*entry);
   }
 }
 
+void Registry::undo_batch(Batch& batch) {
+  for (size_t i = batch.changes.size(); i-- > 0;) undo(batch.changes[i]);
+  for (size_t i = batch.moves.size(); i-- > 0;) {
+    const auto [from, to] = batch.moves[i];
+    move_kernels(*to, *from);
+    current_[from->name()] = from;
+  }
+  for (OperatorEntry* entry : batch.new_signatures) entry->signature_ = {};
+}
+
 void Registry::remove(const std::vector<Change>& changes) noexcept {
+  if (changes.empty()) return;
   {
     MutexLock lock(mutex_);
     for (size_t i = changes.size(); i-- > 0;) undo(changes[i]);

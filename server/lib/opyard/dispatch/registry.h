@@ -69,12 +69,21 @@ class Registry {
   void remove_listener(uint64_t id) noexcept;
 
  private:
+  // A definition that came or went, to be told.
+  struct Event {
+    OperatorEntry* entry;
+    bool is_defined;
+    std::shared_ptr<const OperatorListener> only;  // null: for all
+  };
+
   // One set of blocks that is being added; undone as a whole when something is refused.
   struct Batch {
     std::vector<Change> changes;
     const Origin& origin;
     const opyard_block* block = nullptr;
     std::vector<OperatorEntry*> new_signatures{};
+    // Entries whose kernels moved on to one of another schema.
+    std::vector<std::pair<OperatorEntry*, OperatorEntry*>> moves{};
   };
 
   std::vector<Change> add_locked(ArrayRef<opyard_block> blocks, const Origin& origin)
@@ -98,8 +107,13 @@ class Registry {
                     const Kernel& kernel, const std::string& declared_at) OPYARD_REQUIRES(mutex_);
 
   OperatorEntry& entry_for(const std::string& name) OPYARD_REQUIRES(mutex_);
-  OperatorEntry& entry_for_schema(const std::string& name, const FunctionSchema& schema)
-      OPYARD_REQUIRES(mutex_);
+  OperatorEntry& entry_for_schema(Batch& batch, const std::string& name,
+                                  const FunctionSchema& schema) OPYARD_REQUIRES(mutex_);
+  void move_kernels(OperatorEntry& from, OperatorEntry& to) OPYARD_REQUIRES(mutex_);
+  void undo_batch(Batch& batch) OPYARD_REQUIRES(mutex_);
+  // An operator without definition and kernels takes any signature again; the glue may be a
+  // plugin's.
+  void forget_signature(OperatorEntry& entry) OPYARD_REQUIRES(mutex_);
   OperatorEntry& new_entry(const std::string& name) OPYARD_REQUIRES(mutex_);
   void set_schema(OperatorEntry& entry, const FunctionSchema& schema) OPYARD_REQUIRES(mutex_);
 
@@ -111,6 +125,10 @@ class Registry {
   void publish() OPYARD_REQUIRES(mutex_);
   void check_bound() OPYARD_REQUIRES(mutex_);
   void tell_listeners() OPYARD_EXCLUDES(mutex_);
+  // Takes the next events to be told; false when there are none, or somebody else tells.
+  bool take_events(std::vector<Event>& events,
+                   std::vector<std::shared_ptr<const OperatorListener>>& listeners)
+      OPYARD_EXCLUDES(mutex_);
 
   Dispatcher& dispatcher_;
   std::atomic<const Root*> own_root_{nullptr};
@@ -122,11 +140,11 @@ class Registry {
   std::map<std::string, std::vector<OperatorEntry*>> history_ OPYARD_GUARDED_BY(mutex_);
   std::map<std::string, std::string> namespaces_ OPYARD_GUARDED_BY(mutex_);  // DEF blocks: place
   Fallbacks fallbacks_ OPYARD_GUARDED_BY(mutex_);
-  // Events wait here until the mutex is free; they are told in order, one batch at a time.
-  std::vector<std::pair<OperatorEntry*, bool>> events_ OPYARD_GUARDED_BY(mutex_);
-  Mutex telling_;
-  std::map<uint64_t, OperatorListener> listeners_ OPYARD_GUARDED_BY(telling_);
-  uint64_t next_listener_ OPYARD_GUARDED_BY(telling_) = 0;
+  // Events wait here until the mutex is free; one thread at a time tells them.
+  std::vector<Event> events_ OPYARD_GUARDED_BY(mutex_);
+  bool telling_ OPYARD_GUARDED_BY(mutex_) = false;
+  std::map<uint64_t, std::shared_ptr<const OperatorListener>> listeners_ OPYARD_GUARDED_BY(mutex_);
+  uint64_t next_listener_ OPYARD_GUARDED_BY(mutex_) = 0;
   std::set<OperatorEntry*> dirty_ OPYARD_GUARDED_BY(mutex_);
   bool names_changed_ OPYARD_GUARDED_BY(mutex_) = true;
   KernelPtr missing_;

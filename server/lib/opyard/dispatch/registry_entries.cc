@@ -23,7 +23,24 @@ void Registry::set_schema(OperatorEntry& entry, const FunctionSchema& schema) {
   entry.schema_.store(new FunctionSchema(schema), std::memory_order_release);
 }
 
-OperatorEntry& Registry::entry_for_schema(const std::string& name, const FunctionSchema& schema) {
+void Registry::move_kernels(OperatorEntry& from, OperatorEntry& to) {
+  to.registrations_.swap(from.registrations_);
+  std::swap(to.signature_, from.signature_);
+  to.signature_name_.swap(from.signature_name_);
+  to.signature_place_.swap(from.signature_place_);
+  for (OperatorEntry* entry : {&from, &to}) {
+    if (entry->signature_.mangled) entry->signature_.mangled = entry->signature_name_.c_str();
+    touch(*entry);
+  }
+}
+
+void Registry::forget_signature(OperatorEntry& entry) {
+  if (entry.bound_ || entry.definitions_ > 0 || !entry.registrations_.empty()) return;
+  entry.signature_ = {};
+}
+
+OperatorEntry& Registry::entry_for_schema(Batch& batch, const std::string& name,
+                                          const FunctionSchema& schema) {
   OperatorEntry& current = entry_for(name);
   if (!current.schema()) {
     set_schema(current, schema);
@@ -41,9 +58,8 @@ OperatorEntry& Registry::entry_for_schema(const std::string& name, const Functio
     next = &new_entry(name);
     set_schema(*next, schema);
   }
-  next->registrations_.swap(current.registrations_);
-  touch(current);
-  touch(*next);
+  move_kernels(current, *next);
+  batch.moves.emplace_back(&current, next);
   current_[name] = next;
   return *next;
 }
@@ -71,7 +87,7 @@ void Registry::check_signature(const OperatorEntry& entry, const SignatureInfo& 
   if (!entry.signature_.mangled && entry.schema()) {
     const auto difference = schema_difference(*entry.schema(), signature.schema());
     OPYARD_CHECK(!difference, kInvalidArgument, "the operator '", entry.name(),
-                 "' was accessed with a wrong signature: its schema is '",
+                 "' was accessed with a wrong signature (mismatch): its schema is '",
                  to_string(*entry.schema()), "', the C++ call is '", demangle(signature.mangled),
                  "': ", *difference);
   }
@@ -111,6 +127,7 @@ void Registry::declare_structured(std::string_view internal_op, ArrayRef<Structu
     OperatorEntry& public_op = defined(form.public_op);
     fix_signature(public_op, form.signature, str_cat("structured form of ", internal_op));
     public_op.kernel_op_ = &internal;
+    public_op.bound_ = true;
     internal.forms_.push_back({&public_op, form.signature, form.wrapper});
   }
   publish();
@@ -125,6 +142,7 @@ void Registry::bind(ArrayRef<const OpHandleBase*> handles) {
                  "the handle of '", schema.full_name(), "' has no operator to be bound to");
     fix_signature(*found->second, handle->signature(), "fixed by the generated handle");
     handle->index = found->second->index();
+    found->second->bound_ = true;
   }
   publish();
 }

@@ -38,43 +38,58 @@ std::vector<std::string> Registry::dangling_impls() {
 }
 
 uint64_t Registry::add_listener(OperatorListener listener) {
-  MutexLock telling(telling_);
-  std::vector<OperatorEntry*> defined;
+  uint64_t id = 0;
   {
     MutexLock lock(mutex_);
+    const auto shared = std::make_shared<const OperatorListener>(std::move(listener));
     for (const auto& [name, entry] : current_) {
-      if (entry->definitions_ > 0) defined.push_back(entry);
+      bool is_waiting = false;
+      for (const Event& event : events_) {
+        is_waiting |= event.entry == entry && event.is_defined && !event.only;
+      }
+      if (entry->definitions_ > 0 && !is_waiting) events_.push_back({entry, true, shared});
     }
+    id = ++next_listener_;
+    listeners_.emplace(id, shared);
   }
-  for (const OperatorEntry* entry : defined) {
-    if (listener.defined) listener.defined(OperatorHandle(entry));
-  }
-  listeners_.emplace(++next_listener_, std::move(listener));
-  return next_listener_;
+  tell_listeners();
+  return id;
 }
 
 void Registry::remove_listener(uint64_t id) noexcept {
-  MutexLock telling(telling_);
+  MutexLock lock(mutex_);
   listeners_.erase(id);
 }
 
+bool Registry::take_events(std::vector<Event>& events,
+                           std::vector<std::shared_ptr<const OperatorListener>>& listeners) {
+  MutexLock lock(mutex_);
+  if (telling_ || events_.empty()) return false;
+  telling_ = true;
+  events.swap(events_);
+  for (const auto& [id, listener] : listeners_) listeners.push_back(listener);
+  return true;
+}
+
 void Registry::tell_listeners() {
-  MutexLock telling(telling_);
-  std::vector<std::pair<OperatorEntry*, bool>> events;
-  {
-    MutexLock lock(mutex_);
-    events.swap(events_);
-  }
-  for (const auto& [entry, is_defined] : events) {
-    for (const auto& [id, listener] : listeners_) {
-      const auto& told = is_defined ? listener.defined : listener.undefined;
-      try {
-        if (told) told(OperatorHandle(entry));
-      } catch (...) {
-        log(LogLevel::kError,
-            str_cat("a listener failed for '", entry->name(), "': ", current_error().message()));
+  for (;;) {
+    std::vector<Event> events;
+    std::vector<std::shared_ptr<const OperatorListener>> listeners;
+    if (!take_events(events, listeners)) return;
+    for (const Event& event : events) {
+      for (const auto& listener : listeners) {
+        if (event.only && event.only != listener) continue;
+        const auto& told = event.is_defined ? listener->defined : listener->undefined;
+        try {
+          if (told) told(OperatorHandle(event.entry));
+        } catch (...) {
+          log(LogLevel::kError, str_cat("a listener failed for '", event.entry->name(),
+                                        "': ", current_error().message()));
+        }
       }
     }
+    MutexLock lock(mutex_);
+    telling_ = false;
   }
 }
 
@@ -84,7 +99,8 @@ void Registry::check_bound() {
   std::string blamed = "nobody; the reclaimer is behind";
   const auto pinned = epoch::pinned_threads();
   if (!pinned.empty()) {
-    const auto* op = static_cast<const OperatorEntry*>(pinned.front().holder);  // never freed
+    const auto* op =
+        static_cast<const OperatorEntry*>(pinned.front().holder);  // of a live dispatcher
     blamed = str_cat("thread ", pinned.front().thread_id, ", in ",
                      op ? str_cat("the operator '", op->name(), "'") : "a frame", " for at least ",
                      pinned.front().age_ns / 1000000, " ms");

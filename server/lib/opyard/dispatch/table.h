@@ -50,6 +50,7 @@ struct Kernel : RefCounted {
   opyard_boxed_fn c_boxed = nullptr;  // called by the seam function when `boxed` is that
   void* self = nullptr;
   bool overrides = false;    // replacing another kernel is meant
+  bool is_wrapper = false;   // a structured operator's: goes on to the internal operator
   bool is_fallback = false;  // stands for all operators at its key
   bool built_in = false;     // … and came with the library
   std::string signature;     // mangled C++ signature of `typed`; empty without one
