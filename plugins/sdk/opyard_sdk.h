@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <memory>
 #include <new>
 #include <string_view>
 #include <vector>
@@ -50,18 +52,21 @@ int32_t guarded(const opyard_host* host, opyard_status* status, F&& body) noexce
   } catch (...) {
     const Error error = current_error();
     const auto code = static_cast<int32_t>(error.code());
-    if (host && host->set_status && status) host->set_status(status, code, as_str(error.message()));
+    if (host->set_status && status) host->set_status(status, code, as_str(error.message()));
     return code;
   }
 }
 
 inline int32_t init(const PluginFacts& facts, const opyard_host* host, void** instance,
                     opyard_status* status) noexcept {
+  if (!host || host->struct_size < OPYARD_HOST_SIZE_1_0 || !instance) {
+    return static_cast<int32_t>(Code::kInvalidArgument);
+  }
   return guarded(host, status, [&] {
     if (facts.start) facts.start(*host);
-    auto* made = new Instance{host, run_blocks(facts.blocks()), {}};
-    *instance = made;
+    std::unique_ptr<Instance> made(new Instance{host, run_blocks(facts.blocks()), {}});
     for (const Library& library : made->libraries) made->blocks.push_back(library.block());
+    *instance = made.release();  // last: a failed init leaves nothing behind
   });
 }
 
@@ -75,19 +80,25 @@ inline int32_t give_blocks(void* instance, const opyard_block** blocks, uint64_t
   return static_cast<int32_t>(Code::kOk);
 }
 
-// Chooses the highest version that both sides know. The build's fingerprint tells the host whether
-// it may call typed kernels.
+// Chooses the highest version that both sides know; a newer one only appends, so hosts of later
+// versions are fine. The build's fingerprint tells the host whether it may call typed kernels.
 inline int32_t shake_hands(const PluginFacts& facts, const opyard_plugin_table* table,
                            const opyard_host_handshake* host,
                            opyard_plugin_handshake* plugin) noexcept {
+  if (host->struct_size < OPYARD_HOST_HANDSHAKE_SIZE_1_0 ||
+      plugin->struct_size < OPYARD_PLUGIN_HANDSHAKE_SIZE_1_0) {
+    return static_cast<int32_t>(Code::kInvalidArgument);
+  }
   plugin->name = as_str(facts.name);
   plugin->version = as_str(facts.version);
   plugin->fingerprint = as_str(OPYARD_BUILD_FINGERPRINT);
-  if (host->abi_min > OPYARD_ABI_VERSION || host->abi_max < OPYARD_ABI_VERSION) {
-    plugin->message = as_str("this plugin speaks version 1.0 of the plugin interface only");
+  if (host->abi_min > OPYARD_ABI_VERSION || host->abi_max < OPYARD_ABI_OLDEST) {
+    plugin->message = as_str(
+        "this plugin speaks the versions " OPYARD_TEXT(OPYARD_ABI_MAJOR) ".0 to " OPYARD_TEXT(
+            OPYARD_ABI_MAJOR) "." OPYARD_TEXT(OPYARD_ABI_MINOR) " of the plugin interface");
     return static_cast<int32_t>(Code::kFailedPrecondition);
   }
-  plugin->abi = OPYARD_ABI_VERSION;
+  plugin->abi = std::min(host->abi_max, OPYARD_ABI_VERSION);
   plugin->table = table;
   return static_cast<int32_t>(Code::kOk);
 }

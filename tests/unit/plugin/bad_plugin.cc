@@ -1,75 +1,155 @@
-// One plugin that is wrong in the way that its BAD_… definition says.
+// One plugin of the zoo, wrong (or special) in the way that BAD names. It notes which of its
+// functions were called: I(nit), B(locks), A(ctivate), Q(uiesce), D(rain), F(ini).
+#include <string_view>
+
 #include "opyard_plugin.h"
 
 namespace {
 
-constexpr opyard_str text(const char* data, uint32_t size) { return {data, size, 0}; }
+constexpr bool is(std::string_view bad) { return bad == BAD; }
 
-[[maybe_unused]] int32_t failing_init(const opyard_host* host, void**, opyard_status* status) {
-  host->set_status(status, 14, text("the device is asleep", 20));
+constexpr opyard_str text(std::string_view s) {
+  return {s.data(), static_cast<uint32_t>(s.size()), 0};
+}
+
+char trace[16];
+void note(char step) {
+  for (char& place : trace) {
+    if (place == 0) {
+      place = step;
+      return;
+    }
+  }
+}
+
+int32_t fail(opyard_status* status, const opyard_host* host) {
+  host->set_status(nullptr, 13, {nullptr, 4, 0});  // nobody is there to read it: no harm
+  host->log(77, {nullptr, 9, 0});
+  host->set_status(status, 14, text("the device is asleep"));
   return 14;
 }
 
-// A block with a kernel for the namespace of the test, at a key that does not exist or of C++ kind.
-[[maybe_unused]] int32_t blocks(void*, const opyard_block** out, uint64_t* count, opyard_status*) {
-  static opyard_registration registration{};
-  static opyard_block block{};
-  registration.struct_size = sizeof(registration);
-  registration.kind = OPYARD_REGISTER_IMPL;
-  registration.text = text("f", 1);
-#if defined(BAD_bad_block)
-  registration.key = text("Nowhere", 7);
-#else
-  registration.key = text("CPU", 3);
-  registration.flags = OPYARD_CXX_KERNEL;
-#endif
-  block.struct_size = sizeof(block);
-  block.kind = OPYARD_BLOCK_IMPL;
-  block.name_space = text("bad_plugin", 10);
-  block.registrations = &registration;
-  block.count = 1;
-  *out = &block;
-  *count = 1;
+const opyard_host* the_host;
+int32_t init(const opyard_host* host, void**, opyard_status* status) {
+  note('I');
+  the_host = host;
+  return is("init_fails") ? fail(status, host) : 0;
+}
+int32_t activate(void*, opyard_status* status) {
+  note('A');
+  return is("activate_fails") ? fail(status, the_host) : 0;
+}
+int32_t quiesce(void*, uint64_t, opyard_status*) {
+  note('Q');
+  return 0;
+}
+int32_t drain(void*, uint64_t, opyard_status* status) {
+  note('D');
+  return is("drain_fails") ? fail(status, the_host) : 0;
+}
+void fini(void*) { note('F'); }
+
+int32_t kernel(void*, opyard_call*, const opyard_value*, uint32_t, opyard_value*, uint32_t) {
+  return 0;
+}
+
+// Records as a later version of the interface may have them.
+struct Registration : opyard_registration {
+  uint64_t later[3];
+};
+struct Block : opyard_block {
+  uint64_t later;
+};
+struct Table : opyard_plugin_table {
+  uint64_t later;
+};
+
+void spoil(Registration& record, Block& block) {
+  if (is("bad_block")) record.key = text("Nowhere");
+  if (is("other_build") || is("no_cxx_function")) record.flags = OPYARD_CXX_KERNEL;
+  if (is("typed_unflagged")) record.typed = &record;
+  if (is("cxx_unflagged")) record.cxx_boxed = &record;
+  if (is("signature_unflagged")) record.signature = &record;
+  if (is("no_cxx_function")) record.boxed = nullptr;
+  if (is("small_record")) record.struct_size = 8;
+  if (is("record_kind")) record.kind = 77;
+  if (is("null_text")) record.text = {nullptr, 5, 0};
+  if (is("block_kind")) block.kind = 77;
+  if (is("small_block")) block.struct_size = 8;
+  if (is("huge_block")) block.struct_size = 0xfffffff8u;
+  if (is("odd_block")) block.struct_size = sizeof(Block) - 3;
+  if (is("null_records")) block.registrations = nullptr;
+  if (is("many_records")) block.count = uint64_t{1} << 40;
+}
+
+// Two blocks of two kernels each for the namespace of the test.
+int32_t give_blocks(void*, const opyard_block** out, uint64_t* count, opyard_status*) {
+  static Registration records[2][2];
+  static Block blocks[2];
+  static constexpr std::string_view kNames[2][2] = {{"f", "g"}, {"h", "i"}};
+  note('B');
+  for (int b = 0; b < 2; ++b) {
+    for (int r = 0; r < 2; ++r) {
+      Registration& record = records[b][r];
+      record = {};
+      record.struct_size = sizeof(Registration);
+      record.kind = OPYARD_REGISTER_IMPL;
+      record.text = text(kNames[b][r]);
+      record.key = text("CPU");
+      record.boxed = &kernel;
+      record.later[2] = ~uint64_t{0};
+    }
+    blocks[b] = {};
+    blocks[b].struct_size = sizeof(Block);
+    blocks[b].kind = OPYARD_BLOCK_IMPL;
+    blocks[b].name_space = text("bad_plugin");
+    blocks[b].registrations = records[b];
+    blocks[b].count = 2;
+    blocks[b].later = ~uint64_t{0};
+    spoil(records[b][0], blocks[b]);
+  }
+  if (is("mixed_blocks")) blocks[1].struct_size = sizeof(opyard_block);
+  *out = is("null_array") ? nullptr : blocks;
+  *count = 2;
   return 0;
 }
 
 const void* get_extension(void*, opyard_str, uint32_t) {
-#if defined(BAD_other_build) || defined(BAD_bad_block)
-  static const opyard_kernels_ext kernels{sizeof(opyard_kernels_ext), 0, &blocks};
-  return &kernels;
-#else
-  return nullptr;
-#endif
+  static const opyard_kernels_ext extension{
+      is("small_extension") ? 8u : static_cast<uint32_t>(sizeof(opyard_kernels_ext)), 0,
+      is("null_function") ? nullptr : &give_blocks};
+  return &extension;
 }
 
-const opyard_plugin_table table {
-  sizeof(opyard_plugin_table), 0,
-#if defined(BAD_init_fails)
-      &failing_init,
-#else
-      nullptr,
-#endif
-      nullptr, nullptr, nullptr, nullptr, &get_extension
-};
+const Table& table() {
+  static Table made{};
+  made.struct_size = is("small_table") ? 8 : sizeof(Table);
+  made.init = &init;
+  made.activate = &activate;
+  made.quiesce = &quiesce;
+  made.drain = &drain;
+  made.fini = &fini;
+  made.get_extension = is("no_extension") ? nullptr : &get_extension;
+  return made;
+}
 
 }  // namespace
 
+extern "C" char* zoo_trace() { return trace; }
+
 #if !defined(BAD_no_entry)
-extern "C" int32_t opyard_plugin_entry(const opyard_host_handshake*,
+extern "C" int32_t opyard_plugin_entry(const opyard_host_handshake* host,
                                        opyard_plugin_handshake* plugin) {
-  plugin->abi = OPYARD_ABI_VERSION;
-  plugin->name = text("bad", 3);
-  plugin->version = text("1.0.0", 5);
-  plugin->fingerprint = text("another build", 13);
-  plugin->table = &table;
-#if defined(BAD_refuses)
-  plugin->message = text("needs a newer host", 18);
+  static const char long_name[300] = {'x'};
+  plugin->abi = host->abi_max;
+  if (is("newer_abi")) plugin->abi = host->abi_max + 1;
+  if (is("older_abi")) plugin->abi = host->abi_min - 1;
+  plugin->name = is("long_name") ? text({long_name, sizeof(long_name)}) : text("bad");
+  plugin->version = text("1.0.0");
+  plugin->fingerprint = is("no_cxx_function") ? host->fingerprint : text("another build");
+  plugin->table = is("no_table") ? nullptr : &table();
+  if (!is("refuses")) return 0;
+  plugin->message = text("needs a newer host");
   return 9;
-#elif defined(BAD_other_abi)
-  plugin->abi = OPYARD_ABI_VERSION + 1;
-#elif defined(BAD_no_table)
-  plugin->table = nullptr;
-#endif
-  return 0;
 }
 #endif
