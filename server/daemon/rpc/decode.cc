@@ -26,7 +26,7 @@ void check_items(int count) {
 ScalarType decode_dtype(const std::string& name) {
   check_text(name, "a dtype's name");
   const std::optional<ScalarType> type = try_parse_scalar_type(name);
-  OPYARD_CHECK(type.has_value(), kInvalidArgument, "unknown dtype '", name,
+  OPYARD_CHECK(type.has_value(), kInvalidArgument, "unknown dtype '", name.substr(0, 64),
                "'; wanted a name like float32, int64 or bool");
   return *type;
 }
@@ -35,7 +35,8 @@ template <typename T>
 T decode_name(const std::string& name, const char* what) {
   check_text(name, what);
   T value{};
-  OPYARD_CHECK(try_parse(name, &value), kInvalidArgument, "unknown ", what, " '", name, "'");
+  OPYARD_CHECK(try_parse(name, &value), kInvalidArgument, "unknown ", what, " '",
+               name.substr(0, 64), "'");
   return value;
 }
 
@@ -164,7 +165,7 @@ void decode_operands(const google::protobuf::RepeatedPtrField<v1::Value>& args,
     try {
       call->kwargs.push_back({named.name(), decode_operand(named.value())});
     } catch (Error& error) {
-      error.prefix(str_cat("argument '", named.name(), "'"));
+      error.prefix(str_cat("argument '", named.name().substr(0, 64), "'"));
       throw;
     }
   }

@@ -1,6 +1,7 @@
 #include "rpc/upload.h"
 
 #include <cstring>
+#include <exception>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,7 @@ void Upload::in_session(Step step) {
       try {
         step();
       } catch (...) {
+        if (id_taken_) use_->poison_upload(header_->id(), current_error());
         Finish(current_status());
       }
     });
@@ -65,7 +67,7 @@ void Upload::OnReadDone(bool ok) {
                    "the upload has a second header; send one tensor per call");
       take_chunk();
     } catch (...) {
-      return Finish(current_status());
+      return in_session([error = std::current_exception()] { std::rethrow_exception(error); });
     }
     return StartRead(&request_);
   }
@@ -83,6 +85,7 @@ void Upload::open_tensor() {
                "the first request of an upload must carry its header");
   header_ = request_.header();
   use_->calls().ids().take(header_->id());
+  id_taken_ = true;
   use_->store().check_room(1);
   OPYARD_CHECK(static_cast<uint32_t>(header_->sizes_size()) <= runtime::kLimits.dims,
                kInvalidArgument, "the tensor has ", header_->sizes_size(), " dimensions, at most ",

@@ -92,7 +92,7 @@ TEST_F(TensorsRpcTest, EmptyTensorsAndDataInTheHeader) {
   EXPECT_THAT(get(2), ElementsAre(0));
 }
 
-TEST_F(TensorsRpcTest, BrokenUploadsLeaveNothing) {
+TEST_F(TensorsRpcTest, BrokenUploadsPoisonTheirIds) {
   const std::string four(4, 'x');
   using Code = grpc::StatusCode;
   const struct {
@@ -121,8 +121,18 @@ TEST_F(TensorsRpcTest, BrokenUploadsLeaveNothing) {
     EXPECT_EQ(status.error_code(), one.code) << status.error_message();
   }
   for (uint64_t id = 10; id <= 20; ++id) {
-    EXPECT_NE(download(id, 0, 0).second.error_code(), grpc::StatusCode::OK) << id;
+    EXPECT_EQ(download(id, 0, 0).second.error_code(),
+              id == 16 ? Code::NOT_FOUND : Code::FAILED_PRECONDITION)
+        << id;
   }
+  const v1::Cause cause = info_of(download(10, 0, 0).second).cause();
+  EXPECT_EQ(cause.code(), static_cast<int>(Code::DATA_LOSS));
+  EXPECT_THAT(cause.message(), ::testing::HasSubstr("after 4 of 8 bytes"));
+  v1::OpFrame frame;
+  add_op(&frame, 1, "test::twice", {11}, {100});
+  const v1::OpReply reply = call(frame);
+  ASSERT_EQ(reply.errors_size(), 1);
+  EXPECT_EQ(reply.errors(0).code(), static_cast<int>(Code::FAILED_PRECONDITION));
   EXPECT_EQ(upload_code({head(10, "float32", {1}, 4), chunk(four)}),
             grpc::StatusCode::ALREADY_EXISTS)
       << "an id is used once, whatever came of it";
@@ -179,11 +189,13 @@ class SmallQuotaTest : public TensorsRpcTest {};
 
 TEST_F(SmallQuotaTest, TheQuotaIsCheckedBeforeTheUpload) {
   v1::OpenSessionRequest request;
-  request.set_bytes(1000);
+  const int64_t bytes = 1000 + 2 * runtime::kHandleBytes;
+  request.set_bytes(static_cast<uint64_t>(bytes));
   v1::OpenSessionReply opened;
   ASSERT_TRUE(control_->OpenSession(context("").get(), request, &opened).ok());
   token_ = opened.token();
-  EXPECT_EQ(upload_code({head(1, "uint8", {1001}, 1001)}), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(upload_code({head(1, "uint8", {bytes + 1}, static_cast<uint64_t>(bytes + 1))}),
+            grpc::StatusCode::RESOURCE_EXHAUSTED);
   EXPECT_EQ(upload_code({head(2, "uint8", {1000}, 1000), chunk(std::string(1000, 'x'))}),
             grpc::StatusCode::OK);
 }

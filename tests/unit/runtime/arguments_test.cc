@@ -53,12 +53,26 @@ TEST(FitValueTest, NamesOfKinds) {
   EXPECT_EQ(fit_value(parameter("ScalarType"), "int64").to_dtype(), ScalarType::kInt64);
   EXPECT_EQ(fit_value(parameter("ScalarType?"), 6).to_dtype(), ScalarType::kFloat32);
   EXPECT_EQ(fitted("ScalarType", "int65"), "INVALID_ARGUMENT");
-  EXPECT_THROW(fit_value(parameter("ScalarType"), 99), Error);
+  EXPECT_EQ(fitted("ScalarType", 99), "INVALID_ARGUMENT");
+  EXPECT_EQ(fitted("ScalarType", 2.5), "INVALID_ARGUMENT");
   EXPECT_TRUE(fit_value(parameter("Device"), "cpu").to_device().is_cpu());
-  EXPECT_THROW(fit_value(parameter("Device"), "nowhere"), Error);
+  EXPECT_EQ(fitted("Device", "nowhere"), "INVALID_ARGUMENT");
+  EXPECT_EQ(fitted("Device", "cpu:x"), "INVALID_ARGUMENT");
   EXPECT_EQ(fit_value(parameter("MemoryFormat"), "preserve_format").to_memory_format(),
             MemoryFormat::kPreserve);
   EXPECT_EQ(fitted("Layout", "flat"), "INVALID_ARGUMENT");
+}
+
+TEST(FitValueTest, LongTextsAreQuotedInPart) {
+  for (const char* type : {"Device", "ScalarType", "Layout", "MemoryFormat", "int"}) {
+    try {
+      fit_value(parameter(type), std::string(65536, 'x'));
+      ADD_FAILURE() << type << " took it";
+    } catch (const CallError& error) {
+      EXPECT_EQ(error.argument(), "p");
+      EXPECT_LT(error.message().size(), 256u) << type;
+    }
+  }
 }
 
 TEST(FitValueTest, Lists) {

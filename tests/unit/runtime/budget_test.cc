@@ -45,5 +45,18 @@ TEST(BudgetTest, TheYardsCeilingStandsAboveAll) {
   EXPECT_EQ(ledger->used(), 50u);
 }
 
+TEST(BudgetTest, AChargeIsPaidBackWhenItsOwnerGoes) {
+  const Budget budget = make_budget(std::make_shared<Ledger>(1000), 100);
+  {
+    Charge charge(budget);
+    charge.add(70);
+    EXPECT_THROW(charge.add(40), Error);
+    charge.pay_back(20);
+    EXPECT_EQ(charge.bytes(), 50u);
+    EXPECT_EQ(budget->used(), 50u);
+  }
+  EXPECT_EQ(budget->used(), 0u);
+}
+
 }  // namespace
 }  // namespace opyard::runtime

@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "opyard/dispatch/dispatcher.h"
+#include "opyard/dispatch/library.h"
 #include "tests/unit/runtime/test_operators.h"
 
 namespace opyard::runtime {
@@ -64,6 +66,34 @@ TEST_F(CatalogTest, TablesHaveARowPerKey) {
   EXPECT_EQ(table.steps.size(), 138u);
   EXPECT_FALSE(table.text.empty());
   EXPECT_LT(dump_table("test::twice", true).steps.size(), 138u);
+}
+
+// Registers one kernel as if a plugin called "other" had brought it.
+Registration brought(BlockKind kind, std::string_view key) {
+  std::vector<Library> blocks;
+  blocks.emplace_back(kind, "test", key);
+  const auto kernel = [](const Tensor& x) { return x; };
+  if (kind == BlockKind::kImpl) {
+    blocks.back().impl("twice", kernel);
+  } else {
+    blocks.back().def("brought(Tensor x) -> Tensor", kernel);
+  }
+  return Dispatcher::global().register_libraries(blocks, {"other", 1});
+}
+
+TEST_F(CatalogTest, DevicesAreThoseOfDirectKernelsOnly) {
+  const std::vector<std::string> before = devices_with_kernels();
+  {
+    const Registration composite = brought(BlockKind::kFragment, "");
+    EXPECT_EQ(devices_with_kernels(), before);
+  }
+  {
+    const Registration composite = brought(BlockKind::kFragment, "CompositeExplicitAutograd");
+    EXPECT_EQ(devices_with_kernels(), before);
+  }
+  const Registration direct = brought(BlockKind::kImpl, "CUDA");
+  EXPECT_THAT(devices_with_kernels(), ::testing::Contains("cuda"));
+  EXPECT_EQ(devices_with_kernels().size(), before.size() + 1);
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
 #include <future>
 #include <set>
@@ -94,6 +95,30 @@ TEST(ExecutorTest, FinishesWhatIsQueued) {
     for (int i = 0; i < 100; ++i) executor.post([&] { ++ran; });
   }
   EXPECT_EQ(ran, 100);
+}
+
+TEST(ExecutorTest, WaitsForATaskOnACallersThreadAndForWhatIsQueuedBehindIt) {
+  auto executor = std::make_unique<Executor>(1);
+  SerialQueue queue(*executor, 4);
+  std::promise<void> gate;
+  std::atomic<int> ran{0};
+  std::thread holder([&] {
+    queue.run([&] {
+      gate.get_future().wait();
+      ++ran;
+    });
+  });
+  while (!queue.busy()) std::this_thread::yield();
+  queue.run([&] { ++ran; });
+  queue.run([&] { ++ran; });
+  std::thread opener([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    gate.set_value();
+  });
+  executor.reset();
+  EXPECT_EQ(ran, 3);
+  holder.join();
+  opener.join();
 }
 
 }  // namespace

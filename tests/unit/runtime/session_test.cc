@@ -302,20 +302,63 @@ TEST_F(SessionTest, DeadlinesAreCheckedBeforeTheStart) {
 
 TEST_F(SessionTest, ByteQuotaIsCheckedBeforeAllocationAndGivenBack) {
   SessionWish wish;
-  wish.bytes = 4096;
+  wish.bytes = 4096 + kHandleBytes;
   open(wish);
   EXPECT_TRUE(run({call(1, "test::make", {value(512)}, {r(1)})}).failures.empty());
-  EXPECT_EQ(session_->budget().used(), 2048u);
+  EXPECT_EQ(session_->budget().used(), 2048u + kHandleBytes);
   const Failure failure = failing(call(2, "test::make", {value(1000)}, {r(2)}));
   EXPECT_EQ(failure.error.code(), Code::kResourceExhausted);
-  EXPECT_THAT(failure.error.message(), HasSubstr("4096"));
+  EXPECT_THAT(failure.error.message(), HasSubstr(std::to_string(wish.bytes)));
   EXPECT_EQ(failing(call(3, "test::make", {value(int64_t{1} << 50)}, {r(3)})).error.code(),
             Code::kResourceExhausted);
   Frame release;
-  release.releases = {r(1)};
+  release.releases = {r(1), r(2), r(3)};
   run(std::move(release));
   EXPECT_EQ(session_->budget().used(), 0u);
   EXPECT_TRUE(run({call(4, "test::make", {value(1000)}, {r(4)})}).failures.empty());
+}
+
+TEST_F(SessionTest, IdsArePaidForHoweverSmallTheirValues) {
+  SessionWish wish;
+  wish.bytes = 3 * kHandleBytes;
+  open(wish);
+  std::vector<OpCall> ops;
+  for (uint64_t i = 1; i <= 4; ++i) ops.push_back(call(i, "test::make", {value(0)}, {r(i)}));
+  const Outcome outcome = run(std::move(ops));
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].seq, 4u);
+  EXPECT_EQ(outcome.failures[0].error.code(), Code::kResourceExhausted);
+  EXPECT_EQ(session_->budget().used(), 3 * kHandleBytes);
+  Frame release;
+  release.releases = {r(1), r(2), r(2), r(3), r(4)};
+  run(std::move(release));
+  EXPECT_EQ(session_->budget().used(), 0u);
+}
+
+TEST_F(SessionTest, PoisonedIdsArePaidForAndBoundedByTheQuota) {
+  SessionWish wish;
+  wish.bytes = 10 * kHandleBytes;
+  open(wish);
+  std::vector<OpCall> ops;
+  for (uint64_t i = 1; i <= 1000; ++i) ops.push_back(call(i, "test::refuse", {value(1)}, {r(i)}));
+  EXPECT_EQ(run(std::move(ops)).failures.size(), 1000u);
+  testing::in_session(*session_, [&] { EXPECT_EQ(session_->store().size(), 10u); });
+  EXPECT_EQ(session_->budget().used(), 10 * kHandleBytes);
+}
+
+TEST_F(SessionTest, AResultThatDoesNotFitPoisonsAllOfItsOperation) {
+  SessionWish wish;
+  wish.bytes = 2 * kHandleBytes + 512;
+  open(wish);
+  put(1, {1});
+  OpCall pair = call(1, "test::pair", {id(r(1))}, {r(2), r(3)});
+  pair.want = Want::kMeta;
+  const Outcome outcome = run({pair});
+  ASSERT_EQ(outcome.failures.size(), 1u);
+  EXPECT_EQ(outcome.failures[0].error.code(), Code::kResourceExhausted);
+  EXPECT_TRUE(outcome.results.empty()) << "nothing is told of an operation that failed";
+  EXPECT_EQ(failing(call(2, "test::numel", {id(r(2))})).reason, "POISONED");
+  EXPECT_THAT(at(1), ElementsAre(1));
 }
 
 TEST_F(SessionTest, HandleQuotaHolds) {

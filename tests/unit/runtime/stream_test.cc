@@ -39,6 +39,32 @@ TEST(StreamTest, TheTableOfNamesIsBounded) {
   EXPECT_EQ(code_of([&] { stream.resolve_name("x", UINT32_MAX); }), Code::kResourceExhausted);
 }
 
+TEST(StreamTest, LongNamesAreRefusedAndCostNothing) {
+  Stream stream(1);
+  const std::string longest(kLimits.op_name_bytes, 'x');
+  EXPECT_EQ(stream.resolve_name(longest, 1), longest);
+  EXPECT_EQ(code_of([&] { stream.resolve_name(longest + "x", 2); }), Code::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { stream.resolve_name(longest + "x", 0); }), Code::kInvalidArgument);
+  EXPECT_EQ(code_of([&] { stream.resolve_name("", 2); }), Code::kNotFound) << "not entered";
+}
+
+TEST(StreamTest, TheTableOfNamesIsPaidFor) {
+  const auto budget = IntrusivePtr<SessionBudget>::adopt(
+      new SessionBudget(std::make_shared<Ledger>(1 << 20), 2 * kNameBytes + 10));
+  {
+    Stream stream(1, budget);
+    stream.resolve_name("a::bcd", 1);
+    EXPECT_EQ(budget->used(), kNameBytes + 6);
+    EXPECT_EQ(code_of([&] { stream.resolve_name("a::bcde", 2); }), Code::kResourceExhausted);
+    EXPECT_EQ(stream.resolve_name("a::b", 2), "a::b") << "the place is still free";
+  }
+  EXPECT_EQ(budget->used(), 0u);
+  Stream calls(0, budget);
+  calls.resolve_name("a::b", 1);
+  calls.forget_names();
+  EXPECT_EQ(budget->used(), 0u);
+}
+
 TEST(StreamTest, SequenceNumbersGrowOnStreamsOnly) {
   Stream stream(1);
   stream.take_seq(3);

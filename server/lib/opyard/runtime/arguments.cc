@@ -14,9 +14,24 @@ namespace {
       .with_argument(parameter);
 }
 
+// As much of a value's description as an error quotes: the value may be a text of 64 KiB.
+constexpr size_t kQuoted = 128;
+
 [[noreturn]] void wrong_type(const Argument& parameter, const IValue& got) {
-  refuse(parameter.name, str_cat("the argument '", parameter.name, "': got ", describe(got),
-                                 ", wanted ", to_string(parameter.type)));
+  std::string shown = describe(got);
+  if (shown.size() > kQuoted) shown.replace(kQuoted, std::string::npos, "…");
+  refuse(parameter.name, str_cat("the argument '", parameter.name, "': got ", shown, ", wanted ",
+                                 to_string(parameter.type)));
+}
+
+// What `read` makes of a value; the usual refusal where it raises.
+template <typename Read>
+IValue read_or_refuse(const Argument& parameter, const IValue& value, Read read) {
+  try {
+    return read();
+  } catch (const Error&) {
+    wrong_type(parameter, value);
+  }
 }
 
 // What a text stands for where a dtype, device, layout or memory format is wanted.
@@ -29,7 +44,7 @@ IValue parse_text(const Argument& parameter, const IValue& value) {
       if (const auto type = try_parse_scalar_type(text)) return *type;
       break;
     case BaseType::kDevice:
-      return Device::parse(text);
+      return read_or_refuse(parameter, value, [&] { return Device::parse(text); });
     case BaseType::kLayout:
       if (try_parse(text, &layout)) return layout;
       break;
@@ -72,8 +87,8 @@ IValue fit_single(const Argument& parameter, IValue value) {
     case BaseType::kString:
       return require(parameter, value, value.is(Tag::kString));
     case BaseType::kScalarType:
-      if (value.is(Tag::kInt) || value.is(Tag::kDtype)) return value.to_dtype();
-      break;
+      if (value.is(Tag::kString)) break;
+      return read_or_refuse(parameter, value, [&] { return value.to_dtype(); });
     case BaseType::kDevice:
       if (value.is(Tag::kDevice)) return value;
       break;

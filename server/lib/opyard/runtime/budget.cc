@@ -32,4 +32,14 @@ void SessionBudget::pay_back(size_t bytes) noexcept {
   yard_->pay_back(bytes);
 }
 
+void Charge::add(size_t bytes) {
+  if (budget_) budget_->charge(bytes);
+  bytes_ += bytes;
+}
+
+void Charge::pay_back(size_t bytes) noexcept {
+  if (budget_) budget_->pay_back(bytes);
+  bytes_ -= bytes;
+}
+
 }  // namespace opyard::runtime

@@ -41,4 +41,24 @@ class SessionBudget final : public AllocationBudget {
   Ledger own_;
 };
 
+// What one owner has charged for things other than storage, paid back when it goes. Used by one
+// thread at a time.
+class Charge {
+ public:
+  // Without a budget nothing is charged.
+  explicit Charge(IntrusivePtr<SessionBudget> budget) : budget_(std::move(budget)) {}
+  Charge(const Charge&) = delete;
+  Charge& operator=(const Charge&) = delete;
+  ~Charge() { pay_back(bytes_); }
+
+  // RESOURCE_EXHAUSTED by quota.
+  void add(size_t bytes);
+  void pay_back(size_t bytes) noexcept;
+  size_t bytes() const noexcept { return bytes_; }
+
+ private:
+  const IntrusivePtr<SessionBudget> budget_;
+  size_t bytes_ = 0;
+};
+
 }  // namespace opyard::runtime

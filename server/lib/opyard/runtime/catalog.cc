@@ -147,12 +147,14 @@ std::vector<std::string> devices_with_kernels() {
   for (int i = 1; i <= kNumBackends; ++i) {
     const auto backend = static_cast<Backend>(i);
     if (backend == Backend::kMeta) continue;
-    const KeySet keys(runtime_key(DispatchKey::Dense, backend));
+    const int slot = slot_of(runtime_key(DispatchKey::Dense, backend));
     for (uint32_t op = 1; op < root.size; ++op) {
-      const Kernel& kernel = *root.table(op)->slot(keys).kernel;
-      // Composites stand at every backend; what a plugin brought stands for a device.
-      const bool own = kernel.kind == KernelKind::kOrdinary && kernel.plugin != "opyard";
-      if (!own || kernel.is_fallback) continue;
+      const OperatorTable& table = *root.table(op);
+      const Kernel& kernel = *table.slot_at(slot).kernel;
+      // Composites and fallbacks stand at every backend, whoever brought them; what a plugin
+      // registered to the backend itself stands for a device.
+      const bool direct = table.reasons[slot] == Reason::kKernel;
+      if (!direct || kernel.kind != KernelKind::kOrdinary || kernel.plugin == "opyard") continue;
       devices.push_back(to_string(Device(backend)));
       break;
     }

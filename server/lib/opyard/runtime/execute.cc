@@ -144,12 +144,16 @@ class FrameRun {
   }
 
   void bind_results(const OpCall& call, std::vector<IValue>& values) {
+    // First, since it may raise: then the ids bound so far are poisoned like the rest.
+    for (size_t i = 0; i < call.results.size(); ++i) {
+      if (call.results[i] != 0) store_.bind(call.results[i], values[i]);
+    }
     for (size_t i = 0; i < values.size(); ++i) {
       const Id id = call.results.empty() ? 0 : call.results[i];
       if (call.want != Want::kNone) {
-        outcome_.results.push_back({call.seq, static_cast<uint32_t>(i), id, call.want, values[i]});
+        outcome_.results.push_back(
+            {call.seq, static_cast<uint32_t>(i), id, call.want, std::move(values[i])});
       }
-      if (id != 0) store_.bind(id, std::move(values[i]));
     }
   }
 
@@ -228,6 +232,12 @@ Tensor new_upload(const std::vector<int64_t>& sizes, std::string_view dtype,
                " tensor of ", to_string(IntList(sizes)), " has ", elements, " elements of ",
                element_size(*type), " bytes, but ", bytes, " bytes were announced or sent");
   return make_tensor(sizes, *type, place);
+}
+
+void poison_put(TensorStore& store, Id id, const Error& error) {
+  store.poison(id,
+               std::make_shared<const Cause>(Cause{"", 0, stream_of(id), error.code(),
+                                                   error.message().substr(0, kKeptMessage), ""}));
 }
 
 void finish_upload(const Tensor& tensor) {

@@ -10,6 +10,7 @@ namespace opyard::runtime {
 
 class Session;
 class Stream;
+class TensorStore;
 
 // What Session::execute does once the session's thread state is installed.
 Outcome execute_frame(Session& session, Stream& stream, const Frame& frame);
@@ -23,5 +24,8 @@ Tensor new_upload(const std::vector<int64_t>& sizes, std::string_view dtype,
 // To be called when the elements are there: makes every byte of a bool tensor 0 or 1, which kernels
 // rely on.
 void finish_upload(const Tensor& tensor);
+
+// Poisons the id of an upload that failed.
+void poison_put(TensorStore& store, Id id, const Error& error);
 
 }  // namespace opyard::runtime

@@ -13,7 +13,8 @@ Executor::Executor(int threads, int inline_permits) : permits_(inline_permits) {
 
 Executor::~Executor() {
   {
-    const std::lock_guard lock(mutex_);
+    std::unique_lock lock(mutex_);
+    permit_back_.wait(lock, [this] { return permits_taken_ == 0; });
     stopping_ = true;
   }
   ready_.notify_all();
@@ -29,14 +30,18 @@ void Executor::post(Task task) {
 }
 
 bool Executor::try_take_permit() noexcept {
-  int free = permits_.load(std::memory_order_relaxed);
-  while (free > 0) {
-    if (permits_.compare_exchange_weak(free, free - 1, std::memory_order_acquire)) return true;
-  }
-  return false;
+  const std::lock_guard lock(mutex_);
+  if (stopping_ || permits_taken_ == permits_) return false;
+  ++permits_taken_;
+  return true;
 }
 
-void Executor::give_permit_back() noexcept { permits_.fetch_add(1, std::memory_order_release); }
+// Notifies under the lock: the destructor may end as soon as it is free.
+void Executor::give_permit_back() noexcept {
+  const std::lock_guard lock(mutex_);
+  --permits_taken_;
+  permit_back_.notify_all();
+}
 
 void Executor::loop() {
   std::unique_lock lock(mutex_);
@@ -68,6 +73,18 @@ void SerialQueue::run(Task task) { start(state_, std::move(task), true); }
 
 void SerialQueue::run_last(Task task) { start(state_, std::move(task), false); }
 
+// The executor is still there: its caller runs on one of its threads or holds a permit.
+void SerialQueue::go_on(const std::shared_ptr<State>& state) {
+  {
+    const std::lock_guard lock(state->mutex);
+    if (state->waiting.empty()) {
+      state->running = false;
+      return;
+    }
+  }
+  state->executor.post([state] { drain(state); });
+}
+
 // The state is held by value here: the task may destroy the queue.
 void SerialQueue::start(std::shared_ptr<State> state, Task task, bool limited) {
   bool here = false;
@@ -84,16 +101,11 @@ void SerialQueue::start(std::shared_ptr<State> state, Task task, bool limited) {
     here = state->executor.try_take_permit();
     if (!here) state->waiting.push_back(std::move(task));
   }
-  if (here) {
-    task();
-    state->executor.give_permit_back();
-    const std::lock_guard lock(state->mutex);
-    if (state->waiting.empty()) {
-      state->running = false;
-      return;
-    }
-  }
-  state->executor.post([state] { drain(state); });
+  if (!here) return state->executor.post([state] { drain(state); });
+  task();
+  task = nullptr;
+  go_on(state);
+  state->executor.give_permit_back();
 }
 
 bool SerialQueue::busy() const {
@@ -111,14 +123,7 @@ void SerialQueue::drain(const std::shared_ptr<State>& state) {
   }
   task();
   task = nullptr;
-  {
-    const std::lock_guard lock(state->mutex);
-    if (state->waiting.empty()) {
-      state->running = false;
-      return;
-    }
-  }
-  state->executor.post([state] { drain(state); });
+  go_on(state);
 }
 
 }  // namespace opyard::runtime

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -23,12 +22,14 @@ class Executor {
   explicit Executor(int threads, int inline_permits = 1);
   Executor(const Executor&) = delete;
   Executor& operator=(const Executor&) = delete;
-  // Carries out what is queued, then joins.
+  // Waits for the tasks on callers' threads, carries out what is queued, then joins. Not from a
+  // task.
   ~Executor();
 
   // Queues a task; it must not throw. Any thread.
   void post(Task task);
 
+  // The executor lives at least until the permit is given back, so that comes last.
   bool try_take_permit() noexcept;
   void give_permit_back() noexcept;
 
@@ -37,9 +38,11 @@ class Executor {
 
   std::mutex mutex_;
   std::condition_variable ready_;
+  std::condition_variable permit_back_;
   std::deque<Task> tasks_;  // guarded by mutex_
   bool stopping_ = false;   // guarded by mutex_
-  std::atomic<int> permits_;
+  int permits_taken_ = 0;   // guarded by mutex_
+  const int permits_;
   std::vector<std::thread> threads_;
 };
 
@@ -64,6 +67,7 @@ class SerialQueue {
   struct State;
   static void start(std::shared_ptr<State> state, Task task, bool limited);
   static void drain(const std::shared_ptr<State>& state);
+  static void go_on(const std::shared_ptr<State>& state);
   std::shared_ptr<State> state_;
 };
 

@@ -14,6 +14,7 @@ struct Limits {
   uint32_t depth = 16;  // nesting of lists in a value
   uint32_t list_items = 65536;
   uint32_t string_bytes = 64u << 10;
+  uint32_t op_name_bytes = 256;
   uint32_t interned_ops = 4096;            // op names in one stream's table
   uint32_t inline_value_bytes = 1u << 20;  // larger results are not sent inline
   uint32_t label_bytes = 128;
@@ -24,6 +25,12 @@ struct Limits {
 };
 
 inline constexpr Limits kLimits;
+
+// What a session pays for an id besides its storage, bound or poisoned: the most that a tensor of
+// 64 dimensions or the first cause of a failure takes.
+inline constexpr uint32_t kHandleBytes = 2048;
+// … and for a name in a stream's table, besides its bytes.
+inline constexpr uint32_t kNameBytes = 64;
 
 // What is allowed to the sessions of one yard; set when the yard is made.
 struct Quotas {

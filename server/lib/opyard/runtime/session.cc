@@ -32,8 +32,8 @@ Session::Session(SessionWish terms, uint32_t number, Executor& executor,
           IntrusivePtr<SessionBudget>::adopt(new SessionBudget(std::move(ledger), terms_.bytes))),
       generator_(IntrusivePtr<Generator>::adopt(new Generator(0))),
       queue_(executor, kLimits.queued_frames),
-      store_(terms_.handles),
-      calls_(0),
+      store_(terms_.handles, budget_),
+      calls_(0, budget_),
       last_used_(Clock::now().time_since_epoch().count()) {}
 
 Session::~Session() = default;
@@ -57,7 +57,7 @@ std::shared_ptr<Stream> Session::open_stream() {
     raise(Code::kResourceExhausted, str_cat("the session has used all its ", kMaxStreamNumber,
                                             " stream numbers; open a new session"));
   }
-  auto* stream = new Stream(number);
+  auto* stream = new Stream(number, budget_);
   return std::shared_ptr<Stream>(stream, [count](Stream* s) { delete s; });
 }
 
@@ -79,11 +79,14 @@ void Session::bind_upload(Id id, Tensor tensor) {
   store_.bind(id, IValue(std::move(tensor)));
 }
 
+void Session::poison_upload(Id id, const Error& error) { poison_put(store_, id, error); }
+
 void Session::close(std::function<void(Freed)> done) {
   closed_.store(true, std::memory_order_release);
   if (!ended_.fire()) return done(Freed{});
   Task work = [self = shared_from_this(), done = std::move(done)] {
-    const Freed freed{self->store_.size(), self->budget_->used()};
+    const TensorStore& store = self->store_;
+    const Freed freed{store.size(), self->budget_->used() - store.charged_bytes()};
     self->store_.clear();
     done(freed);
   };

@@ -67,6 +67,8 @@ class Session : public std::enable_shared_from_this<Session> {
                     std::string_view device, uint64_t bytes);
   // Binds an upload all of whose bytes are there.  [task]
   void bind_upload(Id id, Tensor tensor);
+  // Notes why an upload came to nothing.  [task]
+  void poison_upload(Id id, const Error& error);
 
   // Fired when the session ends.
   OnceSignal& ended() { return ended_; }

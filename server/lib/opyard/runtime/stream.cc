@@ -18,6 +18,9 @@ void Stream::take_seq(uint64_t seq) {
 }
 
 std::string_view Stream::resolve_name(std::string_view name, uint32_t index) {
+  OPYARD_CHECK(name.size() <= kLimits.op_name_bytes, kInvalidArgument,
+               "an operator's name has at most ", kLimits.op_name_bytes, " bytes, got ",
+               name.size());
   if (index == 0) {
     OPYARD_CHECK(!name.empty(), kInvalidArgument,
                  "the call names no operator: give its full name or its place in the table");
@@ -38,9 +41,13 @@ std::string_view Stream::resolve_name(std::string_view name, uint32_t index) {
                " is beyond the ", kLimits.interned_ops, " that a stream's table of names has");
   OPYARD_CHECK(index == names_.size() + 1, kInvalidArgument, "the place ", index,
                " skips some: the next free one of this stream's table is ", names_.size() + 1);
-  OPYARD_CHECK(name.size() <= kLimits.string_bytes, kInvalidArgument,
-               "an operator's name has at most ", kLimits.string_bytes, " bytes");
+  names_charge_.add(kNameBytes + name.size());
   return names_.emplace_back(name);
+}
+
+void Stream::forget_names() {
+  names_.clear();
+  names_charge_.pay_back(names_charge_.bytes());
 }
 
 }  // namespace opyard::runtime

@@ -22,13 +22,24 @@ void TensorStore::check_room(uint64_t count) const {
                " values and has no room for ", count, " more; release some first");
 }
 
-void TensorStore::bind(Id id, IValue value) {
-  slots_.insert_or_assign(id, Slot{std::move(value), nullptr});
+void TensorStore::set(Id id, Slot slot) {
+  if (const auto found = slots_.find(id); found != slots_.end()) {
+    found->second = std::move(slot);
+    return;
+  }
+  charge_.add(kHandleBytes);
+  slots_.emplace(id, std::move(slot));
 }
 
+void TensorStore::bind(Id id, IValue value) { set(id, {std::move(value), nullptr}); }
+
 void TensorStore::poison(Id id, std::shared_ptr<const Cause> cause) {
-  if (slots_.size() >= max_handles_) return;
-  slots_.insert_or_assign(id, Slot{IValue(), std::move(cause)});
+  if (slots_.size() >= max_handles_ && !slots_.contains(id)) return;
+  try {
+    set(id, {IValue(), std::move(cause)});
+  } catch (const Error&) {
+    // The quota is full, too.
+  }
 }
 
 const IValue& TensorStore::at(Id id) const {
@@ -58,6 +69,15 @@ Tensor TensorStore::tensor_at(Id id) const {
   return value.to_tensor();
 }
 
-bool TensorStore::release(Id id) { return slots_.erase(id) != 0; }
+bool TensorStore::release(Id id) {
+  if (slots_.erase(id) == 0) return false;
+  charge_.pay_back(kHandleBytes);
+  return true;
+}
+
+void TensorStore::clear() {
+  slots_.clear();
+  charge_.pay_back(charge_.bytes());
+}
 
 }  // namespace opyard::runtime

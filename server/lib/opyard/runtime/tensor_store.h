@@ -3,21 +3,24 @@
 #include <cstdint>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 
+#include "opyard/runtime/budget.h"
 #include "opyard/runtime/frame.h"
 
 namespace opyard::runtime {
 
-// The values of one session by their ids; or, in a value's place, why there is none. Used by one
-// thread at a time.
+// The values of one session by their ids; or, in a value's place, why there is none. Each id costs
+// the budget kHandleBytes until it goes. Used by one thread at a time.
 class TensorStore {
  public:
-  explicit TensorStore(uint64_t max_handles) : max_handles_(max_handles) {}
+  explicit TensorStore(uint64_t max_handles, IntrusivePtr<SessionBudget> budget = nullptr)
+      : max_handles_(max_handles), charge_(std::move(budget)) {}
 
   // RESOURCE_EXHAUSTED unless `count` more ids fit.
   void check_room(uint64_t count) const;
 
-  // Binds an id that is new: IdGate has seen to that.
+  // Binds an id that is new: IdGate has seen to that. RESOURCE_EXHAUSTED by the quota of bytes.
   void bind(Id id, IValue value);
   // Notes why there is no value; does nothing when the store is full, so that failing calls cannot
   // fill memory.
@@ -32,15 +35,20 @@ class TensorStore {
   // False when the id was not alive.
   bool release(Id id);
   uint64_t size() const { return slots_.size(); }
-  void clear() { slots_.clear(); }
+  // What the ids cost besides their storages.
+  uint64_t charged_bytes() const { return charge_.bytes(); }
+  void clear();
 
  private:
   struct Slot {
     IValue value;
     std::shared_ptr<const Cause> cause;  // not null: poisoned
   };
+  void set(Id id, Slot slot);
+
   const uint64_t max_handles_;
   std::unordered_map<Id, Slot> slots_;
+  Charge charge_;
 };
 
 }  // namespace opyard::runtime
