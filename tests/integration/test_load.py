@@ -48,7 +48,7 @@ def test_a_greedy_session_does_not_starve_the_others(start: Starter) -> None:
 
 
 def test_the_daemons_ceiling_stands_above_all_sessions(start: Starter) -> None:
-    daemon = start("--memory-bytes", str(4 << 20))
+    daemon = start("--memory-bytes", str(5 << 20))
     wires = [Wire(daemon.address) for _ in range(3)]
     try:
         failures = [list(wire.call(op(1, "aten::zeros", [1 << 19], results=[wire.fresh()])).errors) for wire in wires]
