@@ -266,7 +266,7 @@ std::vector<IValue> IValue::elements() const {
 std::string describe(const IValue& value) {
   if (value.is(Tag::kTensor)) return describe(value.to_tensor());
   if (value.is_scalar()) return str_cat(to_string(value.tag()), " ", to_string(value.to_scalar()));
-  if (value.is(Tag::kString)) return str_cat("str '", value.to_string_view(), "'");
+  if (value.is(Tag::kString)) return str_cat("str '", value.to_string_view().substr(0, 64), "'");
   if (!value.is(Tag::kList)) return std::string(to_string(value.tag()));
   const auto element = static_cast<Tag>(value.raw().aux);
   return str_cat("list of ", value.list_size(), " ",
