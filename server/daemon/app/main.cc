@@ -27,7 +27,8 @@ int main(int argc, char** argv) {
       return 0;
     }
     block_signals();
-    // Idle threads of the compute pool sleep instead of spinning; read when a plugin brings libgomp.
+    // Idle threads of the compute pool sleep instead of spinning; read when a plugin brings
+    // libgomp.
     setenv("OMP_WAIT_POLICY", "passive", 0);
     start_logging(line.options.log_level, line.options.log_file);
     Daemon daemon(line.options);
