@@ -103,6 +103,12 @@ class CommandLine {
     for (int i = argc - 1; i > 0; --i) words.push_back(guarded(argv[i]));
     try {
       app_.parse(words);
+    } catch (const CLI::RequiredError& error) {
+      const std::vector<std::string> unknown = app_.remaining();
+      if (unknown.empty()) return app_.exit(error) == 0 ? 0 : kWrongUsage;
+      std::cerr << "opyard: there is no command '" << unknown.front()
+                << "'; opyard --help lists them\n";
+      return kWrongUsage;
     } catch (const CLI::ParseError& error) {
       return app_.exit(error) == 0 ? 0 : kWrongUsage;
     }
