@@ -36,9 +36,10 @@ int check_dispatch(const Options& options, std::ostream& out) {
 int check_ops(const Options& options, std::ostream& out) {
   OPYARD_CHECK(options.via == "local" || options.via == "grpc", kUnimplemented, "'", options.via,
                "' is no way to run the cases yet; wanted local or grpc");
-  client::Client yard = options.via == "local"
-                            ? client::Client(client::make_local_transport(options.plugin_dir))
-                            : client::connect(options.address, {.label = "opyard-check"});
+  client::Client yard =
+      options.via == "local"
+          ? client::Client(client::make_local_transport(options.plugin_dir, options.plugins))
+          : client::connect(options.address, {.label = "opyard-check"});
   client::CheckResult result;
   for (const std::string& file : options.files) {
     result += client::check_ops_file(file, yard, options.device, lines(options, out));

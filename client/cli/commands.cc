@@ -18,7 +18,9 @@ using client::HostTensor;
 using client::Output;
 
 Client open_yard(const Options& options) {
-  if (options.local) return Client(client::make_local_transport(options.plugin_dir));
+  if (options.local) {
+    return Client(client::make_local_transport(options.plugin_dir, options.plugins));
+  }
   return client::connect(options.address, {.label = "opyard-cli"});
 }
 

@@ -12,9 +12,10 @@ namespace opyard::cli {
 
 // What the command line said, for every command.
 struct Options {
-  std::string address;     // empty: OPYARD_ADDRESS, then the default
-  bool local = false;      // embed the library instead
-  std::string plugin_dir;  // for local; empty: the library's own
+  std::string address;                      // empty: OPYARD_ADDRESS, then the default
+  bool local = false;                       // embed the library instead
+  std::string plugin_dir;                   // for local; empty: the library's own
+  std::vector<std::string> plugins{"cpu"};  // for local
   bool json = false;
 
   std::string op;

@@ -73,6 +73,11 @@ class CommandLine {
                     "user's own socket)");
     app_.add_flag("--local", options_.local, "use the library in this process, no daemon");
     app_.add_option("--plugin-dir", options_.plugin_dir, "with --local: where plugins are");
+    app_.add_option("--plugin", options_.plugins,
+                    "with --local: a plugin to load, may be repeated (default: cpu; naming any "
+                    "replaces it)")
+        ->expected(1)
+        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     app_.add_flag("--json", options_.json, "print JSON");
 
     add(app_, "ping", kPingHelp, &ping);

@@ -23,8 +23,9 @@ auto in_session_of(runtime::Session& session, Work work) {
 
 class LocalTransport final : public Transport {
  public:
-  explicit LocalTransport(const std::string& plugin_dir) : yard_(options_with(plugin_dir)) {
-    yard_.load_plugin("cpu");
+  LocalTransport(const std::string& plugin_dir, const std::vector<std::string>& plugins)
+      : yard_(options_with(plugin_dir)) {
+    for (const std::string& plugin : plugins) yard_.load_plugin(plugin);
     session_ = yard_.sessions().open({.label = "local"});
     use_ = runtime::SessionUse(session_);
   }
@@ -188,8 +189,9 @@ class LocalTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_local_transport(const std::string& plugin_dir) {
-  return std::make_unique<LocalTransport>(plugin_dir);
+std::unique_ptr<Transport> make_local_transport(const std::string& plugin_dir,
+                                                const std::vector<std::string>& plugins) {
+  return std::make_unique<LocalTransport>(plugin_dir, plugins);
 }
 
 }  // namespace opyard::client

@@ -25,7 +25,8 @@ function(opyard_add_plugin name)
     endif()
     set_target_properties(${target} PROPERTIES
       LIBRARY_OUTPUT_DIRECTORY "${OPYARD_PLUGIN_DIR}" INSTALL_RPATH "${run_path}")
-    install(TARGETS ${target} LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR}/opyard/plugins)
     set_property(GLOBAL APPEND PROPERTY OPYARD_PLUGINS ${target})
   endif()
+  # Where opyardd and yards look: `cmake --install … --prefix` with the prefix of Opyard makes it loadable by name.
+  install(TARGETS ${target} LIBRARY DESTINATION lib/opyard/plugins)
 endfunction()

@@ -98,6 +98,14 @@ inline int32_t shake_hands(const PluginFacts& facts, const opyard_plugin_table* 
             OPYARD_ABI_MAJOR) "." OPYARD_TEXT(OPYARD_ABI_MINOR) " of the plugin interface");
     return static_cast<int32_t>(Code::kFailedPrecondition);
   }
+  // What lies behind this header crosses as C++ types, from the first call on.
+  if (std::string_view(host->fingerprint.data, host->fingerprint.size) !=
+      OPYARD_BUILD_FINGERPRINT) {
+    plugin->message = as_str(
+        "it was built against other headers, with another compiler or with other flags "
+        "(" OPYARD_BUILD_FINGERPRINT "); build it anew");
+    return static_cast<int32_t>(Code::kFailedPrecondition);
+  }
   plugin->abi = std::min(host->abi_max, OPYARD_ABI_VERSION);
   plugin->table = table;
   return static_cast<int32_t>(Code::kOk);

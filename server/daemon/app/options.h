@@ -20,7 +20,8 @@
     "Directory that plugins are loaded from. Default: ../lib/opyard/plugins, seen from the "       \
     "folder "                                                                                      \
     "of the program")                                                                              \
-  X(Texts, plugin, {"cpu"}, "Plugin to load at the start, by name. May be repeated")               \
+  X(Texts, plugin, {"cpu"},                                                                        \
+    "Plugin to load at the start, by name. May be repeated. Default: cpu; naming any replaces it") \
   X(bool, no_plugins, false, "Load no plugin at the start")                                        \
   X(bool, insecure_tcp, false,                                                                     \
     "Allow HOST:PORT without TLS and credentials, for loopback hosts only: every local user can "  \

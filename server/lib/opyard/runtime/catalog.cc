@@ -102,7 +102,7 @@ void raise_unknown_operator(std::string_view name, bool look) {
   if (look && !overloaded) near = Dispatcher::global().nearest(shown);
   std::string list;
   for (size_t i = 0; i < near.size() && i < 8; ++i) list += (i == 0 ? "" : ", ") + near[i];
-  const std::string hint = near.empty() ? std::string("; ListOps shows all there are")
+  const std::string hint = near.empty() ? std::string("; list the operators to see all there are")
                            : overloaded ? str_cat("; it has overloads, name one of: ", list)
                                         : str_cat("; the nearest are: ", list);
   throw CallError(Code::kNotFound, str_cat("there is no operator '", shown, "'", hint),

@@ -99,6 +99,10 @@ void Yard::load_plugin(std::string_view name) {
   loaded_.push_back(load_shared(path));
   plugins_.emplace_back(name);
   log(LogLevel::kInfo, str_cat("plugin ", name, " loaded from ", path));
+  for (const std::string& op : Dispatcher::global().dangling_impls()) {
+    log(LogLevel::kWarning, str_cat("there are kernels for '", op,
+                                    "', which nothing defines; is its name spelled as in def()?"));
+  }
 }
 
 std::vector<std::string> Yard::plugins() const {
