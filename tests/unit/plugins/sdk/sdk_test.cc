@@ -32,8 +32,9 @@ void set_status(opyard_status*, int32_t code, opyard_str message) {
   last_message.assign(message.data, message.size);
 }
 
-opyard_plugin_handshake shake(uint32_t abi_min, uint32_t abi_max, int32_t* code) {
-  const opyard_host_handshake host{sizeof(host), 0, abi_min, abi_max, as_str("test")};
+opyard_plugin_handshake shake(uint32_t abi_min, uint32_t abi_max, int32_t* code,
+                              std::string_view fingerprint = OPYARD_BUILD_FINGERPRINT) {
+  const opyard_host_handshake host{sizeof(host), 0, abi_min, abi_max, as_str(fingerprint)};
   opyard_plugin_handshake answer{};
   answer.struct_size = sizeof(answer);
   *code = opyard_plugin_entry(&host, &answer);
@@ -61,6 +62,14 @@ TEST(Sdk, RefusesHostsOfAnotherVersion) {
   EXPECT_NE(text(answer.message).find("1.0 to 1."), std::string::npos) << text(answer.message);
   shake(0, OPYARD_ABI_OLDEST - 1, &code);
   EXPECT_EQ(code, static_cast<int32_t>(Code::kFailedPrecondition));
+}
+
+TEST(Sdk, RefusesHostsOfAnotherBuildBeforeAnyOfItsTypesCross) {
+  int32_t code = -1;
+  const auto answer = shake(OPYARD_ABI_VERSION, OPYARD_ABI_VERSION, &code, "another build");
+  EXPECT_EQ(code, static_cast<int32_t>(Code::kFailedPrecondition));
+  EXPECT_NE(text(answer.message).find("other headers"), std::string::npos);
+  EXPECT_EQ(answer.table, nullptr);
 }
 
 TEST(Sdk, RefusesRecordsThatAreTooSmall) {
