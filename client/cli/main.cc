@@ -76,8 +76,7 @@ class CommandLine {
     app_.add_option("--plugin", options_.plugins,
                     "with --local: a plugin to load, may be repeated (default: cpu; naming any "
                     "replaces it)")
-        ->expected(1)
-        ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+        ->allow_extra_args(false);
     app_.add_flag("--json", options_.json, "print JSON");
 
     add(app_, "ping", kPingHelp, &ping);
