@@ -132,10 +132,12 @@ class Reclaimer {
     std::chrono::microseconds wait = kShortestWait;
     for (;;) {
       wake_.wait(lock, [&] { return !queue_.empty(); });
+      // Only what waits by now: the look at the pins says nothing of what is retired after it.
+      const uint64_t newest = queue_.back().epoch;
       lock.unlock();
       const uint64_t oldest = order_readers() ? oldest_pin() : 0;
       lock.lock();
-      if (free_before(oldest, lock) > 0) {
+      if (free_before(std::min(oldest, newest), lock) > 0) {
         wait = kShortestWait;
         continue;
       }
