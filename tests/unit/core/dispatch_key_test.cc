@@ -1,115 +1,252 @@
+#include "opyard/core/dispatch_key.h"
+
 #include <gtest/gtest.h>
 
 #include <set>
 
 #include "opyard/base/error.h"
+#include "opyard/core/device.h"
 #include "opyard/core/dispatch_key_set.h"
+#include "tests/unit/core/spec_keys.h"
 
 namespace opyard {
 namespace {
 
 using enum DispatchKey;
 
-TEST(DispatchKey, CountsAreThoseOfTheReference) {
+TEST(DispatchKey, FunctionalitiesHaveTheirNumbers) {
   EXPECT_EQ(kNumBackends, 16);
   EXPECT_EQ(kNumFunctionalities, 48);
-  EXPECT_EQ(kNumSlots, 138);
-  EXPECT_EQ(slot_of(PythonDispatcher), 137);
-  EXPECT_EQ(slot_of(AutogradCPU), 97);
-  EXPECT_EQ(slot_of(QuantizedMeta), 35);
-}
-
-TEST(DispatchKey, SlotsAndKeysAgree) {
-  for (int slot = 0; slot < kNumSlots; ++slot) {
-    const DispatchKey key = key_of_slot(slot);
-    EXPECT_EQ(slot_of(key), slot);
-    EXPECT_EQ(KeySet(key).slot(), slot) << to_string(key);
-    EXPECT_EQ(parse_dispatch_key(to_string(key)), key);
+  ASSERT_EQ(static_cast<int>(std::size(spec::kFunctionalities)), kNumFunctionalities);
+  for (const spec::Functionality& row : spec::kFunctionalities) {
+    SCOPED_TRACE(row.name);
+    const DispatchKey key = parse_dispatch_key(row.name);
+    EXPECT_EQ(static_cast<int>(key), row.value);
+    EXPECT_EQ(to_string(key), row.name);
+    EXPECT_EQ(KeySet(key).bits(), row.bit < 0 ? 0 : uint64_t{1} << row.bit);
+    EXPECT_EQ(is_building_block(key), row.per_backend);
+    EXPECT_EQ(is_runtime_key(key), !row.per_backend);
+    EXPECT_FALSE(is_alias_key(key));
+    EXPECT_EQ(functionality_of(key), key);
+    EXPECT_EQ(backend_of(key), Backend::kNone);
+    if (row.per_backend) {
+      EXPECT_THROW(slot_of(key), Error);
+      EXPECT_EQ(slot_of(runtime_key(key, Backend::kCPU)), row.slot);
+      EXPECT_EQ(runtime_key(key, Backend::kNone), Undefined);
+    } else {
+      EXPECT_EQ(slot_of(key), row.slot);
+      EXPECT_EQ(runtime_key(key, Backend::kCUDA), key);
+    }
   }
 }
 
-TEST(DispatchKey, SynonymsAndErrors) {
-  EXPECT_EQ(parse_dispatch_key("CatchAll"), CompositeImplicitAutograd);
-  EXPECT_EQ(parse_dispatch_key("DefaultBackend"), CompositeExplicitAutograd);
-  EXPECT_EQ(parse_dispatch_key("Autocast"), AutocastCUDA);
-  EXPECT_THROW(parse_dispatch_key("NoSuchKey"), Error);
-  EXPECT_THROW(slot_of(Dense), Error);
-  EXPECT_THROW(slot_of(Autograd), Error);
+TEST(DispatchKey, BackendsHaveTheirOrderAndNames) {
+  ASSERT_EQ(static_cast<int>(std::size(spec::kBackends)), kNumBackends);
+  for (int i = 0; i < kNumBackends; ++i) {
+    const auto backend = static_cast<Backend>(i + 1);
+    EXPECT_EQ(to_string(backend), spec::kBackends[i]);
+    EXPECT_EQ(try_parse_backend(spec::kBackends[i]), backend);
+    EXPECT_EQ(KeySet(backend).bits(), uint64_t{1} << i);
+  }
+  EXPECT_EQ(to_string(Backend::kNone), "invalid");
+  EXPECT_FALSE(try_parse_backend("invalid"));
+  EXPECT_FALSE(try_parse_backend(""));
 }
 
-TEST(DispatchKey, PrivateBackendsHaveNames) {
-  set_private_backend_name(Backend::kPrivateUse2, "my_device");
-  EXPECT_EQ(to_string(AutogradPrivateUse2), "AutogradMyDevice");
-  EXPECT_EQ(to_string(PrivateUse2), "my_device");
-  EXPECT_EQ(parse_dispatch_key("SparseMyDevice"), SparsePrivateUse2);
-  EXPECT_EQ(parse_dispatch_key("PrivateUse2"), PrivateUse2);
-  EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "my_device"), Error);
-  EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "CPU"), Error);
-  EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "cuda"), Error);
-  EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "myDevice"), Error);
-  EXPECT_THROW(set_private_backend_name(Backend::kCUDA, "x"), Error);
-  set_private_backend_name(Backend::kPrivateUse2, "");
-  EXPECT_EQ(to_string(PrivateUse2), "PrivateUse2");
+TEST(DispatchKey, EverySlotHasItsKey) {
+  const spec::Names names = spec::runtime_keys();
+  ASSERT_EQ(names.size(), 138u);
+  ASSERT_EQ(kNumSlots, 138);
+  for (int slot = 0; slot < kNumSlots; ++slot) {
+    const std::string& name = names[static_cast<size_t>(slot)];
+    SCOPED_TRACE(name);
+    const DispatchKey key = parse_dispatch_key(name);
+    EXPECT_EQ(to_string(key), name);
+    EXPECT_EQ(slot_of(key), slot);
+    EXPECT_EQ(key_of_slot(slot), key);
+    EXPECT_EQ(KeySet(key).slot(), slot);
+    EXPECT_EQ(KeySet(key).entry(), entry_of_slot(slot));
+    EXPECT_EQ(KeySet(key).highest_priority(), key);
+    EXPECT_TRUE(is_runtime_key(key));
+    EXPECT_EQ(runtime_key(functionality_of(key), backend_of(key)), key);
+    EXPECT_EQ(is_per_backend_runtime_key(key), backend_of(key) != Backend::kNone);
+  }
 }
 
-TEST(KeySet, IsACrossProduct) {
-  EXPECT_EQ(KeySet({CPU, AutogradCUDA}), KeySet({CUDA, AutogradCPU}));
-  const std::vector<DispatchKey> wanted = {CPU, CUDA, AutogradCPU, AutogradCUDA};
-  EXPECT_EQ(KeySet({CPU, AutogradCUDA}).keys(), wanted);
+TEST(DispatchKey, PerBackendKeysStandInTheOrderOfTheBackends) {
+  for (const spec::Functionality& row : spec::kFunctionalities) {
+    if (!row.per_backend) continue;
+    const auto functionality = static_cast<DispatchKey>(row.value);
+    for (int i = 0; i < kNumBackends; ++i) {
+      const DispatchKey key = runtime_key(functionality, static_cast<Backend>(i + 1));
+      EXPECT_EQ(to_string(key), spec::prefix_of(row) + spec::kBackends[i]);
+      EXPECT_EQ(slot_of(key), row.slot + i);
+      EXPECT_EQ(functionality_of(key), functionality);
+    }
+  }
 }
 
-TEST(KeySet, RemovalKeepsBackends) {
-  EXPECT_EQ(KeySet({CPU, AutogradCUDA}).remove(AutogradCUDA), KeySet({CPU, CUDA}));
-  EXPECT_EQ(KeySet(CPU).remove(CPU), KeySet(Backend::kCPU));
-  EXPECT_TRUE(KeySet(CPU).remove(CPU).remove_backend(Backend::kCPU).empty());
+TEST(AliasKeys, HaveJustTheirMembers) {
+  for (const std::string alias : spec::kAliases) {
+    const DispatchKey key = parse_dispatch_key(alias);
+    EXPECT_EQ(to_string(key), alias);
+    EXPECT_TRUE(is_alias_key(key));
+    EXPECT_FALSE(is_runtime_key(key));
+    EXPECT_THROW(slot_of(key), Error);
+    EXPECT_TRUE(KeySet(key).empty());
+    const spec::Names wanted = spec::alias_members(alias);
+    const std::set<std::string> members(wanted.begin(), wanted.end());
+    ASSERT_FALSE(members.empty());
+    std::set<std::string> expanded;
+    for (const DispatchKey member : expand_alias(key)) expanded.insert(to_string(member));
+    EXPECT_EQ(expanded, members) << alias;
+    EXPECT_EQ(expand_alias(key).size(), members.size()) << alias;
+    for (const std::string& name : spec::runtime_keys()) {
+      EXPECT_EQ(alias_contains(key, parse_dispatch_key(name)), members.contains(name))
+          << name << " in " << alias;
+    }
+  }
 }
 
-TEST(KeySet, DegenerateSetsGoToUndefined) {
-  EXPECT_EQ(KeySet().slot(), 0);
-  EXPECT_EQ(KeySet(Backend::kCUDA).slot(), 0);
-  EXPECT_EQ(KeySet(Sparse).slot(), 0);
-  EXPECT_EQ(KeySet(AutogradFunctionality).highest_priority(), Undefined);
+TEST(AliasKeys, AKeyThatIsNoneStandsForItself) {
+  EXPECT_EQ(expand_alias(SparseCUDA), std::vector<DispatchKey>{SparseCUDA});
+  EXPECT_TRUE(alias_contains(SparseCUDA, SparseCUDA));
+  EXPECT_FALSE(alias_contains(SparseCUDA, SparseCPU));
 }
 
-TEST(KeySet, Priorities) {
-  EXPECT_EQ(KeySet({CPU, CUDA}).highest_priority(), CUDA);
-  EXPECT_EQ(KeySet({CPU, Meta, PrivateUse3}).highest_priority(), Meta);
-  EXPECT_EQ(KeySet({AutogradCPU, CPU}).highest_priority_backend_key(), CPU);
-  EXPECT_EQ(KeySet({Functionalize, SparseCUDA}).highest_priority_backend_key(), SparseCUDA);
+TEST(AliasKeys, EveryBackendHasAnAutogradKeyAndSomeHaveAutocast) {
+  const std::set<std::string> with_autocast = {"CPU", "MTIA", "MAIA", "XPU", "IPU",
+                                               "HPU", "XLA",  "MPS",  "CUDA"};
+  for (int i = 1; i <= kNumBackends; ++i) {
+    const auto backend = static_cast<Backend>(i);
+    const std::string name(to_string(backend));
+    EXPECT_EQ(to_string(autograd_key(backend)), "Autograd" + name);
+    std::string autocast = with_autocast.contains(name) ? "Autocast" + name : "Undefined";
+    if (name.starts_with("PrivateUse")) autocast = "AutocastPrivateUse1";  // serves all three
+    EXPECT_EQ(to_string(autocast_key(backend)), autocast) << name;
+    EXPECT_EQ(dense_tensor_keys(backend), KeySet({parse_dispatch_key(name), ADInplaceOrView,
+                                                  autograd_key(backend), autocast_key(backend)}));
+  }
+  EXPECT_EQ(autograd_key(Backend::kNone), AutogradOther);
+  EXPECT_EQ(autocast_key(Backend::kNone), Undefined);
 }
 
-TEST(KeySet, BelowKeepsPythonDispatcherAlone) {
-  const KeySet below = KeySet::below(AutogradCPU);
-  EXPECT_FALSE(below.has(AutogradCPU));
-  EXPECT_TRUE(below.has(ADInplaceOrView));
-  EXPECT_TRUE(below.has(CPU));
-  EXPECT_TRUE(below.has(PythonDispatcher));
-  EXPECT_FALSE(KeySet::below(PythonDispatcher).has(PythonDispatcher));
+TEST(DispatchKey, Synonyms) {
+  const std::pair<const char*, DispatchKey> synonyms[] = {
+      // The name decides: CatchAll registers to the composite, Undefined is refused.
+      {"CatchAll", CompositeImplicitAutograd},
+      {"Undefined", Undefined},
+      {"CPUTensorId", CPU},
+      {"CUDATensorId", CUDA},
+      {"DefaultBackend", CompositeExplicitAutograd},
+      {"PrivateUse1_PreAutograd", AutogradPrivateUse1},
+      {"PrivateUse2_PreAutograd", AutogradPrivateUse2},
+      {"PrivateUse3_PreAutograd", AutogradPrivateUse3},
+      {"Autocast", AutocastCUDA}};
+  for (const auto& [name, key] : synonyms) EXPECT_EQ(parse_dispatch_key(name), key) << name;
 }
 
-TEST(KeySet, FullIteratesEverySlotButUndefined) {
-  EXPECT_EQ(static_cast<int>(KeySet::full().keys().size()), kNumSlots - 1);
+TEST(DispatchKey, WhatIsNoNameIsRefusedBriefly) {
+  const std::string names[] = {"",
+                               "NoSuchKey",
+                               "cpu",
+                               " CPU",
+                               "CPU ",
+                               "invalid",
+                               "EndOfRuntimeKeys",
+                               "AutogradPrivateUse4",
+                               std::string("CPU\0", 4),
+                               std::string(1 << 20, 'A'),
+                               "Autograd" + std::string(1 << 20, 'B')};
+  for (const std::string& name : names) {
+    EXPECT_FALSE(try_parse_dispatch_key(name));
+    try {
+      parse_dispatch_key(name);
+      ADD_FAILURE() << name.substr(0, 40);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kInvalidArgument);
+      EXPECT_NE(error.message().find("could not parse dispatch key"), std::string::npos);
+      EXPECT_LT(error.message().size(), 300u);
+    }
+  }
 }
 
-TEST(KeySet, PrintsInOrder) {
-  EXPECT_EQ(to_string(KeySet()), "DispatchKeySet()");
-  EXPECT_EQ(to_string(KeySet({AutogradCPU, CPU})), "DispatchKeySet(CPU, AutogradCPU)");
+// Gives private backends their names back.
+struct PrivateNames : ::testing::Test {
+  void TearDown() override {
+    for (const Backend backend : kPrivate) set_private_backend_name(backend, "");
+  }
+  static constexpr Backend kPrivate[] = {Backend::kPrivateUse1, Backend::kPrivateUse2,
+                                         Backend::kPrivateUse3};
+};
+
+TEST_F(PrivateNames, AreUsedByEveryKeyOfTheBackend) {
+  const std::string names[] = {"my_device", "npu2", "Fast"};
+  const std::string camel[] = {"MyDevice", "Npu2", "Fast"};
+  for (int i = 0; i < 3; ++i) set_private_backend_name(kPrivate[i], names[i]);
+  for (int i = 0; i < 3; ++i) {
+    for (const spec::Functionality& row : spec::kFunctionalities) {
+      if (!row.per_backend) continue;
+      const DispatchKey key = runtime_key(static_cast<DispatchKey>(row.value), kPrivate[i]);
+      const std::string prefix = spec::prefix_of(row);
+      const std::string wanted = prefix.empty() ? names[i] : prefix + camel[i];
+      EXPECT_EQ(to_string(key), wanted);
+      EXPECT_EQ(parse_dispatch_key(wanted), key);
+      EXPECT_EQ(parse_dispatch_key(prefix + camel[i]), key);
+      EXPECT_EQ(parse_dispatch_key(prefix + std::string(to_string(kPrivate[i]))), key);
+    }
+    EXPECT_EQ(try_parse_backend(names[i]), kPrivate[i]);
+    EXPECT_EQ(Device::parse(names[i] + ":1"), Device(kPrivate[i], 1));
+  }
+  EXPECT_EQ(to_string(KeySet({PrivateUse1, AutogradPrivateUse1})),
+            "DispatchKeySet(my_device, AutogradMyDevice)");
+  TearDown();
+  EXPECT_EQ(to_string(AutogradPrivateUse2), "AutogradPrivateUse2");
+  EXPECT_FALSE(try_parse_dispatch_key("AutogradMyDevice"));
 }
 
-TEST(AliasKeys, HaveTheMembersOfTheReference) {
-  const auto members = [](DispatchKey alias) {
-    const auto list = expand_alias(alias);
-    return std::set<DispatchKey>(list.begin(), list.end());
+TEST_F(PrivateNames, AreClaimedOnce) {
+  const auto refused = [](Backend backend, std::string_view name, Code code) {
+    try {
+      set_private_backend_name(backend, name);
+      ADD_FAILURE() << name.substr(0, 40) << " was taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), code) << error.message();
+      EXPECT_LT(error.message().size(), 400u);
+    }
   };
-  EXPECT_EQ(members(Autograd).size(), 18u);
-  EXPECT_EQ(members(CompositeExplicitAutograd).size(), 4u * 16 + 5);
-  EXPECT_EQ(members(CompositeExplicitAutogradNonFunctional).size(), 3u * 14 + 5);
-  EXPECT_EQ(members(CompositeImplicitAutograd).size(), 4u * 16 + 5 + 18 + 16 + 1);
-  EXPECT_EQ(members(CompositeImplicitAutogradNestedTensor).size(), 17u);
-  EXPECT_EQ(members(FuncTorchBatchedDecomposition), std::set<DispatchKey>{FuncTorchBatched});
-  EXPECT_FALSE(alias_contains(CompositeExplicitAutograd, NestedTensorCPU));
-  EXPECT_FALSE(alias_contains(CompositeExplicitAutogradNonFunctional, SparseCPU));
-  EXPECT_TRUE(alias_contains(CompositeExplicitAutogradNonFunctional, SparseCsrCPU));
+  set_private_backend_name(Backend::kPrivateUse2, "my_device");
+  set_private_backend_name(Backend::kPrivateUse2, "my_device");
+  refused(Backend::kPrivateUse2, "other_device", Code::kAlreadyExists);
+  refused(Backend::kPrivateUse1, "my_device", Code::kAlreadyExists);
+  refused(Backend::kPrivateUse1, "myDevice", Code::kAlreadyExists);
+  for (const char* taken : {"CPU", "cuda", "Meta", "SparseCUDA", "Functionalize", "CatchAll"}) {
+    refused(Backend::kPrivateUse1, taken, Code::kAlreadyExists);
+  }
+  refused(Backend::kCUDA, "x", Code::kInvalidArgument);
+  refused(Backend::kNone, "x", Code::kInvalidArgument);
+}
+
+TEST_F(PrivateNames, NeverMakeTwoKeysLookAlike) {
+  // With a prefix these spell AutogradOther, AutogradNestedTensor, SparseCsr and SparseCsrCPU.
+  for (const char* name : {"other", "nested_tensor", "functionality", "csr", "csrCPU"}) {
+    EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, name), Error) << name;
+  }
+  set_private_backend_name(Backend::kPrivateUse1, "fast");
+  EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse2, "csr_fast"),
+               Error);  // SparseCsrFast
+  set_private_backend_name(Backend::kPrivateUse1, "");
+  set_private_backend_name(Backend::kPrivateUse2, "csr_fast");
+  EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, "fast"), Error);
+}
+
+TEST_F(PrivateNames, AreWords) {
+  for (const std::string& name :
+       {std::string("a b"), std::string("x:1"), std::string("1x"), std::string("a,b"),
+        std::string("_"), std::string("a\0b", 3), std::string("ü"), std::string(65, 'a')}) {
+    EXPECT_THROW(set_private_backend_name(Backend::kPrivateUse1, name), Error) << name;
+  }
+  set_private_backend_name(Backend::kPrivateUse1, std::string(64, 'a'));
 }
 
 }  // namespace

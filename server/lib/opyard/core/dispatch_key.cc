@@ -4,6 +4,7 @@
 #include <array>
 #include <cctype>
 #include <mutex>
+#include <set>
 #include <shared_mutex>
 #include <unordered_map>
 
@@ -57,7 +58,8 @@ constexpr auto kPerBackend = [] {
 }();
 
 constexpr int kFirstPrivate = static_cast<int>(Backend::kPrivateUse1);
-constexpr int kNumPrivate = 3;
+constexpr int kNumPrivate = static_cast<int>(Backend::kPrivateUse3) - kFirstPrivate + 1;
+constexpr size_t kMaxPrivateName = 64;
 
 struct PrivateNames {
   std::shared_mutex mutex;
@@ -74,6 +76,26 @@ bool is_private(Backend backend) {
   return value >= kFirstPrivate && value < kFirstPrivate + kNumPrivate;
 }
 
+bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+// Names of devices and keys are written in lists and before a colon.
+void check_word(std::string_view name) {
+  const bool is_word = name.size() <= kMaxPrivateName &&
+                       std::isalpha(static_cast<unsigned char>(name.front())) &&
+                       std::all_of(name.begin(), name.end(), is_word_char);
+  OPYARD_CHECK(is_word, kInvalidArgument, "'", name.substr(0, kMaxPrivateName),
+               "' cannot name a private backend; wanted a letter, then letters, digits and "
+               "underscores, at most ",
+               kMaxPrivateName);
+}
+
+bool same_letters(std::string_view a, std::string_view b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](char x, char y) {
+    return std::tolower(static_cast<unsigned char>(x)) ==
+           std::tolower(static_cast<unsigned char>(y));
+  });
+}
+
 // "my_device" → "MyDevice", as it is written behind a prefix.
 std::string camel_case(std::string_view name) {
   std::string result;
@@ -88,6 +110,15 @@ std::string camel_case(std::string_view name) {
     upper = false;
   }
   return result;
+}
+
+// What the keys of a private backend are called.
+std::set<std::string> spellings(std::string_view name) {
+  std::set<std::string> all = {std::string(name)};
+  for (const FunctionalityFacts& facts : kFunctionalities) {
+    if (facts.per_backend) all.insert(str_cat(facts.prefix, camel_case(name)));
+  }
+  return all;
 }
 
 const std::unordered_map<std::string_view, DispatchKey>& names_to_keys() {
@@ -112,6 +143,23 @@ const std::unordered_map<std::string_view, DispatchKey>& names_to_keys() {
   }());
   return *map;
 }
+
+// Autocast<backend> where there is such a key; private backends share that of the first.
+constexpr auto kAutocastKeyOf = [] {
+  constexpr std::string_view prefix = "Autocast";
+  std::array<DispatchKey, kNumBackends + 1> keys{};
+  for (int b = 1; b <= kNumBackends; ++b) {
+    const bool shared = b > kFirstPrivate && b < kFirstPrivate + kNumPrivate;
+    const std::string_view backend = kBackendNames[shared ? kFirstPrivate : b];
+    for (int f = 1; f < kNumFunctionalities; ++f) {
+      const std::string_view name = kFunctionalities[f].name;
+      if (name.substr(0, prefix.size()) == prefix && name.substr(prefix.size()) == backend) {
+        keys[b] = static_cast<DispatchKey>(f);
+      }
+    }
+  }
+  return keys;
+}();
 
 }  // namespace
 
@@ -162,6 +210,15 @@ KeyGroup groups_of(DispatchKey key) noexcept {
   return static_cast<KeyGroup>(kFunctionalities[value].groups);
 }
 
+DispatchKey autograd_key(Backend backend) noexcept {
+  return backend == Backend::kNone ? DispatchKey::AutogradOther
+                                   : runtime_key(DispatchKey::AutogradFunctionality, backend);
+}
+
+DispatchKey autocast_key(Backend backend) noexcept {
+  return kAutocastKeyOf[static_cast<int>(backend)];
+}
+
 std::string to_string(DispatchKey key) {
   const int value = static_cast<int>(key);
   if (is_alias_key(key)) return std::string(kAliasNames[value - kFirstAlias]);
@@ -208,8 +265,10 @@ DispatchKey parse_dispatch_key(std::string_view name) {
 std::optional<Backend> try_parse_backend(std::string_view name) {
   for (int i = 1; i <= kNumBackends; ++i) {
     const auto backend = static_cast<Backend>(i);
-    if (kBackendNames[i] == name || (is_private(backend) && private_backend_name(backend) == name))
+    if (kBackendNames[i] == name) return backend;
+    if (is_private(backend) && !name.empty() && private_backend_name(backend) == name) {
       return backend;
+    }
   }
   return std::nullopt;
 }
@@ -224,20 +283,22 @@ void set_private_backend_name(Backend backend, std::string_view name) {
     mine = name;
     return;
   }
-  for (const std::string& other : all.names) {
-    OPYARD_CHECK(camel_case(other) != camel_case(name), kAlreadyExists,
-                 "the private backend name '", name, "' is taken already");
-  }
+  check_word(name);
   OPYARD_CHECK(mine.empty(), kAlreadyExists, to_string(backend), " is already named '", mine, "'");
-  const auto same_letters = [&](std::string_view taken) {
-    return std::equal(taken.begin(), taken.end(), name.begin(), name.end(), [](char a, char b) {
-      return std::tolower(static_cast<unsigned char>(a)) ==
-             std::tolower(static_cast<unsigned char>(b));
-    });
-  };
-  const bool is_backend = std::any_of(kBackendNames.begin(), kBackendNames.end(), same_letters);
-  OPYARD_CHECK(!is_backend && !names_to_keys().contains(name), kAlreadyExists, "'", name,
-               "' is the name of a dispatch key and cannot name a private backend");
+  const bool is_backend =
+      std::any_of(kBackendNames.begin(), kBackendNames.end(),
+                  [&](std::string_view taken) { return same_letters(taken, name); });
+  OPYARD_CHECK(!is_backend, kAlreadyExists, "'", name,
+               "' is the name of a backend and cannot name a private one");
+  std::set<std::string> taken;
+  for (const std::string& other : all.names) {
+    if (!other.empty()) taken.merge(spellings(other));
+  }
+  for (const std::string& spelling : spellings(name)) {
+    OPYARD_CHECK(!names_to_keys().contains(spelling) && !taken.contains(spelling), kAlreadyExists,
+                 "the private backend name '", name, "' cannot be taken: its key '", spelling,
+                 "' would look like another one; choose another name");
+  }
   mine = name;
 }
 

@@ -76,6 +76,10 @@ Backend backend_of(DispatchKey key) noexcept;
 // Undefined when a building block meets Backend::kNone.
 DispatchKey runtime_key(DispatchKey functionality, Backend backend) noexcept;
 KeyGroup groups_of(DispatchKey key) noexcept;
+// The autograd key that serves a backend: AutogradOther for kNone.
+DispatchKey autograd_key(Backend backend) noexcept;
+// The autocast key of a backend; Undefined where there is none.
+DispatchKey autocast_key(Backend backend) noexcept;
 
 // The name as people write it: "AutogradCPU", or with a private backend's name instead of
 // PrivateUse1..3 ("AutogradMyDevice") once one is claimed.
@@ -88,7 +92,8 @@ std::optional<DispatchKey> try_parse_dispatch_key(std::string_view name);
 std::optional<Backend> try_parse_backend(std::string_view name);
 
 // Gives a private backend (PrivateUse1..3) the name that a plugin claims; an empty name gives it
-// back. Raises ALREADY_EXISTS when the name or the slot is taken by another. Any thread.
+// back. Raises INVALID_ARGUMENT when the name is no word, ALREADY_EXISTS when the slot is taken by
+// another or one of its keys would be spelled like another key. Any thread.
 void set_private_backend_name(Backend backend, std::string_view name);
 std::string private_backend_name(Backend backend);
 

@@ -29,6 +29,16 @@ constexpr detail::EntryOffset entry_offset(int f) {
   return {static_cast<uint16_t>(first), static_cast<uint16_t>(kIsPerBackend[f] ? 0xff : 0)};
 }
 
+// Layouts that every backend may have: what is per backend and computes.
+constexpr uint64_t kLayoutBits = [] {
+  uint64_t bits = 0;
+  for (int f = 1; f < kNumFunctionalities; ++f) {
+    const auto bit = uint64_t{1} << (KeySet::kFunctionalityShift + f - 1);
+    if (kIsPerBackend[f]) bits |= bit;
+  }
+  return bits & KeySet::functionalities(kGroupBackend).bits();
+}();
+
 struct AliasRule {
   uint8_t groups;
   uint8_t without;
@@ -75,9 +85,7 @@ DispatchKey KeySet::highest_priority() const noexcept {
 }
 
 DispatchKey KeySet::highest_priority_backend_key() const noexcept {
-  const KeySet layouts(
-      {DispatchKey::Dense, DispatchKey::Quantized, DispatchKey::Sparse, DispatchKey::SparseCsr});
-  return (*this & KeySet(layouts.bits() | kBackendBits)).highest_priority();
+  return KeySet(bits_ & (kLayoutBits | kBackendBits)).highest_priority();
 }
 
 std::vector<DispatchKey> KeySet::keys() const {
@@ -163,40 +171,6 @@ std::vector<DispatchKey> expand_alias(DispatchKey key) {
     }
   }
   return members;
-}
-
-DispatchKey autograd_key(Backend backend) noexcept {
-  return backend == Backend::kNone ? DispatchKey::AutogradOther
-                                   : runtime_key(DispatchKey::AutogradFunctionality, backend);
-}
-
-DispatchKey autocast_key(Backend backend) noexcept {
-  switch (backend) {
-    case Backend::kCPU:
-      return DispatchKey::AutocastCPU;
-    case Backend::kCUDA:
-      return DispatchKey::AutocastCUDA;
-    case Backend::kXLA:
-      return DispatchKey::AutocastXLA;
-    case Backend::kMPS:
-      return DispatchKey::AutocastMPS;
-    case Backend::kIPU:
-      return DispatchKey::AutocastIPU;
-    case Backend::kXPU:
-      return DispatchKey::AutocastXPU;
-    case Backend::kHPU:
-      return DispatchKey::AutocastHPU;
-    case Backend::kMTIA:
-      return DispatchKey::AutocastMTIA;
-    case Backend::kMAIA:
-      return DispatchKey::AutocastMAIA;
-    case Backend::kPrivateUse1:
-    case Backend::kPrivateUse2:
-    case Backend::kPrivateUse3:
-      return DispatchKey::AutocastPrivateUse1;
-    default:
-      return DispatchKey::Undefined;
-  }
 }
 
 KeySet dense_tensor_keys(Backend backend) {

@@ -35,7 +35,9 @@ inline constexpr int kNumSlots =
 // backend. It repeats Undefined, so that finding an entry takes no branch.
 inline constexpr int kNumEntries = kNumSlots + detail::count_per_backend_functionalities();
 
-static_assert(kNumBackends + kNumFunctionalities - 1 <= 64, "a key set is one 64-bit word");
+static_assert(kNumBackends + kNumFunctionalities - 1 <= 64,
+              "the budget of a key set is used up: a bit per backend and per functionality key "
+              "(Undefined has none) must fit into 64 bits");
 
 // A set of dispatch keys in 64 bits: backends in the low 16, functionalities above. Only the two
 // projections are stored, so a set always denotes their cross product: {CPU, AutogradCUDA} equals
@@ -165,10 +167,5 @@ bool alias_contains(DispatchKey alias, DispatchKey key);
 
 // Keys of a plain tensor at a backend: {Dense, ADInplaceOrView, Autograd, Autocast}.
 KeySet dense_tensor_keys(Backend backend);
-
-// The autograd key that serves a backend: AutogradOther for kNone.
-DispatchKey autograd_key(Backend backend) noexcept;
-// The autocast key of a backend; Undefined where there is none.
-DispatchKey autocast_key(Backend backend) noexcept;
 
 }  // namespace opyard

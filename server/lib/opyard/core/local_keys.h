@@ -52,6 +52,23 @@ class BelowADInplaceOrViewGuard : public ExcludeKeysGuard {
   BelowADInplaceOrViewGuard() noexcept;
 };
 
+// Inference mode's part of the thread state: while it lives, gradients are off (on for `false`),
+// calls bring no ADInplaceOrView of their own and pass by all Autograd keys, and new tensors carry
+// neither. May be nested, true in false and the other way round; puts everything back.
+class InferenceModeGuard {
+ public:
+  explicit InferenceModeGuard(bool enabled = true) noexcept;
+  ~InferenceModeGuard();
+  InferenceModeGuard(const InferenceModeGuard&) = delete;
+  InferenceModeGuard& operator=(const InferenceModeGuard&) = delete;
+
+ private:
+  ForceKeysGuard keys_;
+  uint32_t flags_;
+};
+
+inline bool in_inference_mode() noexcept { return thread_state.flags & kThreadInferenceMode; }
+
 // What a task takes along when it moves to another thread. The pinned root and the epoch slot
 // stay behind: they belong to the thread.
 class ThreadStateSnapshot {

@@ -54,6 +54,27 @@ BelowAutogradGuard::BelowAutogradGuard() noexcept : ExcludeKeysGuard(kAutogradKe
 BelowADInplaceOrViewGuard::BelowADInplaceOrViewGuard() noexcept
     : ExcludeKeysGuard(kAutogradKeys.add(DispatchKey::ADInplaceOrView)) {}
 
+namespace {
+constexpr uint32_t kInferenceFlags = kThreadInferenceMode | kThreadNoGrad;
+
+KeySet included_in_mode(bool inference) {
+  return inference ? included_keys().remove(DispatchKey::ADInplaceOrView)
+                   : included_keys().add(DispatchKey::ADInplaceOrView);
+}
+KeySet excluded_in_mode(bool inference) {
+  return inference ? excluded_keys() | kAutogradKeys : excluded_keys() - kAutogradKeys;
+}
+}  // namespace
+
+InferenceModeGuard::InferenceModeGuard(bool enabled) noexcept
+    : keys_(included_in_mode(enabled), excluded_in_mode(enabled)),
+      flags_(thread_state.flags & kInferenceFlags) {
+  thread_state.flags = (thread_state.flags & ~kInferenceFlags) | (enabled ? kInferenceFlags : 0);
+}
+InferenceModeGuard::~InferenceModeGuard() {
+  thread_state.flags = (thread_state.flags & ~kInferenceFlags) | flags_;
+}
+
 ThreadStateSnapshot ThreadStateSnapshot::take() noexcept {
   ThreadStateSnapshot snapshot;
   carry(&snapshot.state_, thread_state);
