@@ -5,14 +5,14 @@ import pathlib
 
 import yaml
 
+from keys import ALIASES, BACKENDS
 from schema import Schema, SchemaError, inplace_variant, kernel_schema, out_variant, parse_schema
 
 FIELDS = {"schema", "variants", "structured", "kind", "kernel", "wrapper", "meta", "dispatch", "tags", "preconditions",
           "doc", "samples"}
 REQUIRED = ("schema", "dispatch", "doc", "samples")
 KINDS = ("pointwise", "reduction", "plain")
-BACKENDS = ("CPU", "CUDA", "OpenCL", "Meta")
-ALIASES = ("CompositeExplicitAutograd", "CompositeImplicitAutograd")
+PACKS = ("CPU", "CUDA", "OpenCL", "Meta")
 TAGS = ("factory", "nondeterministic_seeded")
 
 
@@ -85,8 +85,8 @@ def check_dispatch(file, name, raw):
         if not isinstance(dispatch, list):
             complain(file, name, "dispatch lists the backends that bring a kernel, as in [CPU]")
         for backend in dispatch:
-            if backend not in BACKENDS:
-                complain(file, name, f"unknown backend '{backend}'; known are {', '.join(BACKENDS)}")
+            if backend not in PACKS:
+                complain(file, name, f"unknown backend '{backend}'; known are {', '.join(PACKS)}")
         return {}
     if not isinstance(dispatch, dict):
         complain(file, name, "dispatch maps keys to functions of kernels/composite, as in {CPU: empty}")

@@ -11,10 +11,11 @@ namespace opyard {
 // A source of random numbers: the counter of a Philox-4x32-10 stream (Salmon et al., "Parallel
 // random numbers: as easy as 1, 2, 3", SC 2011). An operator reserves a run of 128-bit counters
 // and computes its numbers from them, so results depend on seed and order of calls only, never on
-// threads. Any thread.
+// threads. One with keys (a backend's own source of randomness: CustomRNGKeyId) brings them to
+// every call that it is an argument of. Any thread.
 class Generator final : public RefCounted {
  public:
-  explicit Generator(uint64_t seed = 0) noexcept : seed_(seed) {}
+  explicit Generator(uint64_t seed = 0, KeySet keys = {}) noexcept : keys_(keys), seed_(seed) {}
 
   // Starts the stream of `seed` from its beginning.
   void manual_seed(uint64_t seed) noexcept;
@@ -23,12 +24,13 @@ class Generator final : public RefCounted {
   void set_offset(uint64_t offset) noexcept { offset_.store(offset); }
   // Takes `count` counters; returns the first.
   uint64_t reserve(uint64_t count) noexcept { return offset_.fetch_add(count); }
-  KeySet key_set() const noexcept { return {}; }
+  KeySet key_set() const noexcept { return keys_; }
 
   static void destroy(Generator* generator) noexcept { delete generator; }
 
  private:
   ~Generator() = default;
+  const KeySet keys_;
   std::atomic<uint64_t> seed_;
   std::atomic<uint64_t> offset_{0};
 };
