@@ -41,7 +41,7 @@ struct LabelCalls {
     spec.owner->trail_.push_back(spec.label);
     if (spec.redispatch) {
       const Keys next = keys.with(below(keys.set));
-      const Kernel& target = *next.table->slot(next.set).kernel;
+      const Kernel& target = next.table->kernel(next.set);
       return target.boxed(target, next, in, n_in, out, n_out);
     }
     Tensor first;
@@ -55,7 +55,7 @@ struct LabelCalls {
 
   // A typed kernel has no room for its label: it asks the table which kernel it is.
   static const LabelKernels::Spec& spec_of(Keys keys) {
-    const Kernel& kernel = *keys.table->slot(keys.set).kernel;
+    const Kernel& kernel = keys.table->kernel(keys.set);
     for (const LabelKernels::Spec& spec : scope->specs_) {
       if (spec.label == kernel.debug) return spec;
     }

@@ -18,7 +18,7 @@ namespace opyard {
 // One reader thread's mark, a cache line of its own. Written by its thread only.
 struct alignas(64) EpochSlot {
   std::atomic<uint64_t> epoch{0};            // 0: not pinned
-  std::atomic<const void*> holder{nullptr};  // what the thread is in, for reports
+  std::atomic<const char*> holder{nullptr};  // what a pinned thread is in, for reports
   std::atomic<uint64_t> seen_epoch{0};       // by the reclaimer, the first time …
   std::atomic<uint64_t> seen_ns{0};          // … at this time of the steady clock
   std::atomic<int64_t> thread_id{0};         // kernel thread id; 0: the slot is free
@@ -57,7 +57,7 @@ inline void pin(EpochSlot& slot, uint32_t attention) noexcept {
     slot.epoch.store(now, std::memory_order_seq_cst);
     std::atomic_thread_fence(std::memory_order_seq_cst);
   } else {
-    slot.epoch.store(now, std::memory_order_relaxed);
+    slot.epoch.store(now, std::memory_order_release);  // whoever sees the pin sees its holder
     std::atomic_signal_fence(std::memory_order_seq_cst);
   }
 #endif
@@ -84,7 +84,7 @@ void synchronize();
 // A pinned thread: what it is in, and for how long at least (as the reclaimer has seen it).
 struct Blame {
   int64_t thread_id;
-  const void* holder;
+  const char* holder;  // null: a frame; valid while the asking thread is pinned itself
   uint64_t epochs_behind;
   uint64_t age_ns;
 };

@@ -26,7 +26,7 @@ constexpr int first_slot(int f) {
 constexpr detail::EntryOffset entry_offset(int f) {
   int first = 0;
   for (int i = 0; i < f; ++i) first += kIsPerBackend[i] ? kNumBackends + 1 : 1;
-  return {static_cast<uint16_t>(first), static_cast<uint16_t>(kIsPerBackend[f] ? 0xff : 0)};
+  return {static_cast<uint32_t>(first), kIsPerBackend[f] ? 0xffu : 0u};
 }
 
 // Layouts that every backend may have: what is per backend and computes.
@@ -59,13 +59,13 @@ uint64_t functionality_bit(int value) {
 }  // namespace
 
 namespace detail {
-const EntryOffset kEntryOffsets[kNumFunctionalities] = {entry_offset(0),
-#define OPYARD_F(name, groups) entry_offset(static_cast<int>(DispatchKey::name)),
-#define OPYARD_PB(name, prefix, groups) entry_offset(static_cast<int>(DispatchKey::name)),
-                                                        OPYARD_FUNCTIONALITIES(OPYARD_F, OPYARD_PB)
-#undef OPYARD_F
-#undef OPYARD_PB
-};
+constinit const EntryOffsets kEntryOffsets = [] {
+  EntryOffsets all{};
+  for (int f = 0; f < kNumFunctionalities; ++f) {
+    all.of_bit[KeySet::kFunctionalityShift - 1 + f] = entry_offset(f);
+  }
+  return all;
+}();
 }  // namespace detail
 
 uint64_t KeySet::bits_of(DispatchKey key) noexcept {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <bit>
+#include <cstddef>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -13,10 +13,19 @@ namespace opyard {
 namespace detail {
 // Where a functionality's entries begin in an operator's table, and whether the backend is added.
 struct EntryOffset {
-  uint16_t first;
-  uint16_t backend_mask;  // 0xff: an entry per backend, and one for "no backend"; 0: a single one
+  uint32_t first;
+  uint32_t backend_mask;  // 0xff: an entry per backend, and one for "no backend"; 0: a single one
 };
-extern const EntryOffset kEntryOffsets[kNumFunctionalities];
+// By the highest bit of a key set, so that no shift is needed. Those below the last backend's are
+// not used; that one means "no functionality".
+struct EntryOffsets {
+  EntryOffset of_bit[64];
+};
+extern const EntryOffsets kEntryOffsets;
+// Position of the highest bit; `bits` is not 0.
+constexpr uint64_t highest_bit(uint64_t bits) noexcept {
+  return static_cast<uint64_t>(__builtin_clzll(bits)) ^ 63u;
+}
 constexpr int count_per_backend_functionalities() {
   return 0
 #define OPYARD_F(name, groups)
@@ -113,9 +122,9 @@ class KeySet {
   DispatchKey highest_priority_backend_key() const noexcept;
 
   // The table entry of highest_priority(). Hot: two bit scans and one load.
-  int entry() const noexcept {
-    const detail::EntryOffset offset = detail::kEntryOffsets[highest_functionality_value()];
-    return offset.first + static_cast<int>(highest_backend_value() & offset.backend_mask);
+  size_t entry() const noexcept {
+    const auto& offset = detail::kEntryOffsets.of_bit[detail::highest_bit(bits_ | kNoneBit)];
+    return offset.first + (highest_backend_value() & offset.backend_mask);
   }
   // The slot of highest_priority().
   int slot() const noexcept;
@@ -136,12 +145,12 @@ class KeySet {
 
  private:
   // A bit below the lowest one stands in for "none", so that neither scan has to ask.
-  constexpr unsigned highest_functionality_value() const noexcept {
-    return 63u - static_cast<unsigned>(
-                     std::countl_zero(bits_ >> (kFunctionalityShift - 1) | uint64_t{1}));
+  static constexpr uint64_t kNoneBit = uint64_t{1} << (kFunctionalityShift - 1);
+  constexpr uint64_t highest_functionality_value() const noexcept {
+    return detail::highest_bit(bits_ | kNoneBit) - (kFunctionalityShift - 1);
   }
-  constexpr unsigned highest_backend_value() const noexcept {
-    return 63u - static_cast<unsigned>(std::countl_zero((bits_ & kBackendBits) << 1 | uint64_t{1}));
+  constexpr uint64_t highest_backend_value() const noexcept {
+    return detail::highest_bit((bits_ * 2 + 1) & (kBackendBits * 2 + 1));
   }
 
   uint64_t bits_ = 0;

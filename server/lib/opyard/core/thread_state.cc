@@ -18,12 +18,9 @@ void carry(ThreadState* to, const ThreadState& from) noexcept {
 
 }  // namespace
 
-void set_included_keys(KeySet keys) noexcept {
-  thread_state.included_xor = (keys ^ kDefaultIncluded).bits();
-}
+void set_included_keys(KeySet keys) noexcept { thread_state.included = keys.bits(); }
 void set_excluded_keys(KeySet keys) noexcept {
-  const KeySet functionality(keys.bits() & KeySet::kFunctionalityBits);
-  thread_state.excluded_xor = (functionality ^ kDefaultExcluded).bits();
+  thread_state.kept = ~(keys.bits() & KeySet::kFunctionalityBits);
 }
 
 IncludeKeysGuard::IncludeKeysGuard(KeySet keys) noexcept

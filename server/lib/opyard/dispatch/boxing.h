@@ -198,9 +198,10 @@ R unpack_results([[maybe_unused]] IValue* out, [[maybe_unused]] std::tuple<A&...
   }
 }
 
-// Calls a boxed kernel from a typed call.
+// What stands in a table where a typed call meets a kernel without typed form: boxes the arguments.
 template <typename R, typename... A>
-[[gnu::noinline]] R call_boxed_kernel(const Kernel& kernel, Keys keys, A... arguments) {
+R call_boxed_kernel(Keys keys, A... arguments) {
+  const Kernel& kernel = keys.table->kernel(keys.set);
   constexpr uint32_t n_out = Results<R>::kCount;
   const std::array<IValue, sizeof...(A)> in = {box(arguments)...};
   std::array<IValue, n_out == 0 ? 1 : n_out> out;
@@ -215,12 +216,9 @@ template <typename R, typename... A>
 // Sends a typed call to the kernel that `keys` select in its table; nobody is told.
 template <typename R, typename... A>
 inline R invoke_unobserved(Keys keys, A... arguments) {
-  const Slot& slot = keys.table->slot(keys.set);
-  if (slot.typed) [[likely]] {
-    const auto function = reinterpret_cast<R (*)(Keys, A...)>(const_cast<void*>(slot.typed));
-    return function(keys, std::forward<A>(arguments)...);
-  }
-  return call_boxed_kernel<R, A...>(*slot.kernel, keys, std::forward<A>(arguments)...);
+  const void* typed = keys.table->typed[keys.set.entry()];
+  const auto function = reinterpret_cast<R (*)(Keys, A...)>(const_cast<void*>(typed));
+  return function(keys, std::forward<A>(arguments)...);
 }
 
 template <typename R, typename... A>

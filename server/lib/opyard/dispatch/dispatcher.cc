@@ -43,13 +43,14 @@ Dispatcher& Dispatcher::global() {
   static NoDestructor<Dispatcher> dispatcher;
   [[maybe_unused]] static const bool made_global = [] {
     dispatcher->registry_->make_global();
+    dispatcher->root_ = &global_root;
     return true;
   }();
   return *dispatcher;
 }
 
 Dispatcher::Dispatcher(bool built_in_fallbacks)
-    : registry_(std::make_shared<Registry>(*this, built_in_fallbacks)) {}
+    : registry_(std::make_shared<Registry>(*this, built_in_fallbacks)), root_(&registry_->root()) {}
 Dispatcher::~Dispatcher() = default;
 
 Registration Dispatcher::register_blocks(ArrayRef<opyard_block> blocks, const Origin& origin) {
@@ -86,18 +87,10 @@ void Dispatcher::bind_handles(ArrayRef<const OpHandleBase*> handles) {
   registry_->bind(handles);
 }
 
-const OperatorTable* Dispatcher::table_of(const OperatorEntry& entry) const noexcept {
-  const Root* root = thread_state.root;
-  const std::atomic<const Root*>& source = registry_->root();
-  if (&source != &global_root || entry.index() >= root->size) root = source.load();
-  return root->table(entry.index());
-}
-
 // The snapshot that the thread has pinned, so that a frame sees one set of names; a dispatcher of
 // one's own has its newest.
 const Root& Dispatcher::root_of(const PinnedRoot& pin) const noexcept {
-  const std::atomic<const Root*>& source = registry_->root();
-  return &source == &global_root ? pin.root() : *source.load(std::memory_order_acquire);
+  return root_ == &global_root ? pin.root() : *root_->load(std::memory_order_acquire);
 }
 
 std::optional<OperatorHandle> Dispatcher::find(std::string_view name) const {
@@ -151,14 +144,36 @@ void Dispatcher::check_signature(OperatorHandle op, const SignatureInfo& signatu
   registry_->check_signature(op.entry(), signature);
 }
 
+namespace {
+
+inline Keys boxed_call_keys(const OperatorTable* table, const IValue* in, uint32_t n_in) {
+  return {table->masked(with_thread_keys(boxed_keys(table->key_positions, in, n_in))), table};
+}
+
+}  // namespace
+
 void Dispatcher::call_boxed(OperatorHandle op, const IValue* in, uint32_t n_in, IValue* out,
                             uint32_t n_out) const {
-  const PinnedRoot pin;
-  const OperatorTable* table = table_of(op.entry());
-  pin.note(table);
-  const KeySet arguments = boxed_keys(op.entry().key_positions(), in, n_in);
-  const KeySet keys = table->masked((arguments | included_keys()) - excluded_keys());
-  invoke_boxed(CallLabel::kCallBoxed, Keys{keys, table}, in, n_in, out, n_out);
+  const auto call = [&]() __attribute__((always_inline)) {
+    const Keys keys = boxed_call_keys(table_of(op.entry()), in, n_in);
+    const Kernel& kernel = keys.table->kernel(keys.set);
+    kernel.boxed(kernel, keys, in, n_in, out, n_out);
+  };
+  if (epoch_domain.attention.load(std::memory_order_relaxed) == 0) [[likely]] {
+    if (EpochSlot* slot = thread_state.slot) [[likely]] {
+      if (slot->epoch.load(std::memory_order_relaxed) != 0) return call();
+      const OutermostPin pin(*slot, op.entry().holder());
+      return call();
+    }
+  }
+  call_boxed_attended(op, in, n_in, out, n_out);
+}
+
+void Dispatcher::call_boxed_attended(OperatorHandle op, const IValue* in, uint32_t n_in,
+                                     IValue* out, uint32_t n_out) const {
+  const PinnedRoot pin(op.entry().holder());
+  const Keys keys = boxed_call_keys(table_of(op.entry()), in, n_in);
+  invoke_boxed(CallLabel::kCallBoxed, keys, in, n_in, out, n_out);
 }
 
 namespace {
@@ -190,7 +205,7 @@ void Dispatcher::call_boxed(OperatorHandle op, Stack& stack) const {
 
 void Dispatcher::redispatch_boxed(OperatorHandle op, KeySet keys, Stack& stack) const {
   on_stack(op.schema(), stack, [&](const IValue* in, uint32_t n_in, IValue* out, uint32_t n_out) {
-    const PinnedRoot pin;
+    const PinnedRoot pin(op.entry().holder());
     invoke_boxed(CallLabel::kRedispatchBoxed, Keys{keys, table_of(op.entry())}, in, n_in, out,
                  n_out);
   });
@@ -198,15 +213,13 @@ void Dispatcher::redispatch_boxed(OperatorHandle op, KeySet keys, Stack& stack) 
 
 void Dispatcher::call_boxed_for_key(OperatorHandle op, DispatchKey key, Stack& stack) const {
   on_stack(op.schema(), stack, [&](const IValue* in, uint32_t n_in, IValue* out, uint32_t n_out) {
-    const PinnedRoot pin;
-    const OperatorTable* table = table_of(op.entry());
+    const PinnedRoot pin(op.entry().holder());
     const KernelPtr kernel = registry_->direct_kernel(op.entry(), key);
     OPYARD_CHECK(kernel && kernel->kind != KernelKind::kFallthrough, kUnimplemented,
                  "no kernel for the operator '", op.name(), "' is registered at ", to_string(key),
                  " itself, nor a fallback");
-    const KeySet arguments = boxed_keys(op.entry().key_positions(), in, n_in);
-    const KeySet keys = table->masked((arguments | included_keys()) - excluded_keys());
-    kernel->boxed(*kernel, Keys{keys, table}, in, n_in, out, n_out);
+    const Keys keys = boxed_call_keys(table_of(op.entry()), in, n_in);
+    kernel->boxed(*kernel, keys, in, n_in, out, n_out);
   });
 }
 
@@ -214,7 +227,7 @@ KernelHandle Dispatcher::kernel(OperatorHandle op, DispatchKey key) const {
   OPYARD_CHECK(!is_alias_key(key), kInvalidArgument, "the alias key ", to_string(key),
                " has no kernel of its own in a table; name a runtime key");
   const PinnedRoot pin;
-  const Kernel* kernel = table_of(op.entry())->slot_at(slot_of(key)).kernel;
+  const Kernel* kernel = &table_of(op.entry())->kernel_at(slot_of(key));
   const bool computes = kernel->kind == KernelKind::kOrdinary && kernel->boxed != &raise_meta;
   OPYARD_CHECK(computes || kernel->kind == KernelKind::kPassDown, kNotFound,
                "no kernel for the operator '", op.name(), "' at ", to_string(key));
@@ -223,7 +236,7 @@ KernelHandle Dispatcher::kernel(OperatorHandle op, DispatchKey key) const {
 
 KernelHandle Dispatcher::shadowed_kernel(Keys keys) const {
   const OperatorEntry& entry = keys.op();
-  const Kernel& mine = *keys.table->slot(keys.set).kernel;
+  const Kernel& mine = keys.table->kernel(keys.set);
   KernelPtr older = registry_->shadowed_by(entry, mine);
   OPYARD_CHECK(older, kNotFound, "the kernel of '", entry.name(), "' (", mine.debug,
                ") shadows no other one");
@@ -232,7 +245,7 @@ KernelHandle Dispatcher::shadowed_kernel(Keys keys) const {
 
 void KernelHandle::call_boxed(Keys keys, const IValue* in, uint32_t n_in, IValue* out,
                               uint32_t n_out) const {
-  const PinnedRoot pin;
+  const PinnedRoot pin(op_.entry().holder());
   OPYARD_CHECK(kernel_->registered.load(std::memory_order_acquire), kFailedPrecondition,
                "the kernel of '", op_.name(), "' (", kernel_->debug,
                ") is no longer registered; fetch it anew");

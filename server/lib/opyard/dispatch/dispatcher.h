@@ -147,13 +147,13 @@ class Dispatcher {
   template <typename R, typename... A>
   R call(OperatorHandle op, A... arguments) const {
     check_signature(op, SignatureOf<R(A...)>::info());
-    const PinnedRoot pin;
+    const PinnedRoot pin(op.entry().holder());
     return start_call<R, A...>(pin, table_of(op.entry()), std::forward<A>(arguments)...);
   }
   template <typename R, typename... A>
   R redispatch(OperatorHandle op, KeySet keys, A... arguments) const {
     check_signature(op, SignatureOf<R(A...)>::info());
-    const PinnedRoot pin;
+    const PinnedRoot pin(op.entry().holder());
     return invoke<R, A...>(Keys{keys, table_of(op.entry())}, std::forward<A>(arguments)...);
   }
 
@@ -181,11 +181,21 @@ class Dispatcher {
 
  private:
   friend class Registration;
-  const OperatorTable* table_of(const OperatorEntry& entry) const noexcept;
+  // With a pinned root.
+  const OperatorTable* table_of(const OperatorEntry& entry) const noexcept {
+    const Root* root = thread_state.root;
+    // Other dispatchers, and operators that were defined after the pin.
+    if (root_ != &global_root || entry.index() >= root->size) [[unlikely]]
+      root = root_->load(std::memory_order_acquire);
+    return root->table(entry.index());
+  }
+  void call_boxed_attended(OperatorHandle op, const IValue* in, uint32_t n_in, IValue* out,
+                           uint32_t n_out) const;
   const Root& root_of(const PinnedRoot& pin) const noexcept;
   void check_signature(OperatorHandle op, const SignatureInfo& signature) const;
 
   std::shared_ptr<Registry> registry_;
+  const std::atomic<const Root*>* root_;  // the registry's own, or global_root
 };
 
 }  // namespace opyard

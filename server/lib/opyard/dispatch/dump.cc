@@ -54,7 +54,7 @@ void Registry::check_invariants() {
     for (int i = 0; i < kNumSlots; ++i) {
       const Resolution wanted = resolve(entry->registrations_, fallbacks_, key_of_slot(i));
       const bool equal = stored.reasons[i] == wanted.reason &&
-                         (!wanted.kernel || stored.slot_at(i).kernel == wanted.kernel ||
+                         (!wanted.kernel || &stored.kernel_at(i) == wanted.kernel ||
                           (i == 0 && wanted.kernel->kind == KernelKind::kFallthrough));
       OPYARD_CHECK(equal, kInternal, "the stored table of '", entry->name(), "' differs at ",
                    to_string(key_of_slot(i)), ": stored '", to_string(stored.reasons[i]),

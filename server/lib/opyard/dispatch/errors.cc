@@ -92,7 +92,7 @@ bool has_tensors(const IValue* in, uint32_t n_in) {
 
 // A kernel that computes something, at a slot of its own.
 bool is_real(const OperatorTable& table, int slot) {
-  const Kernel& kernel = *table.slot_at(slot).kernel;
+  const Kernel& kernel = table.kernel_at(slot);
   return slot > 0 && kernel.kind == KernelKind::kOrdinary && !kernel.built_in;
 }
 bool is_real(const OperatorTable& table, DispatchKey key) { return is_real(table, slot_of(key)); }
@@ -104,7 +104,7 @@ std::string describe_kernels(const OperatorTable& table) {
   int composite = 0;
   int passing = 0;
   for (int i = 0; i < kNumSlots; ++i) {
-    const KernelKind kind = table.slot_at(i).kernel->kind;
+    const KernelKind kind = table.kernel_at(i).kind;
     if (kind == KernelKind::kFallthrough || kind == KernelKind::kPassDown) ++passing;
     if (!is_real(table, i)) continue;
     const bool own = table.reasons[i] == Reason::kKernel || table.reasons[i] == Reason::kFallback;
@@ -224,13 +224,14 @@ void raise_ambiguous(const Kernel&, Keys keys, const IValue*, uint32_t, IValue*,
                    "or use a backend with an Autograd key of its own."));
 }
 
+void raise_unbound() {
+  raise(Code::kFailedPrecondition,
+        "the operators of this process are not registered; construct an opyard::Yard (or call "
+        "opyard::initialize()) before the first call");
+}
+
 void raise_gone(const Kernel&, Keys keys, const IValue*, uint32_t, IValue*, uint32_t) {
   const OperatorEntry& op = keys.op();
-  if (op.name().empty()) {
-    raise(Code::kFailedPrecondition,
-          "the operators of this process are not registered; construct an opyard::Yard (or call "
-          "opyard::initialize()) before the first call");
-  }
   raise_at(op, DispatchKey::Undefined, Code::kNotFound,
            str_cat("the operator ", quoted_name(op),
                    " is no longer registered; load the plugin that defines it again"));

@@ -23,7 +23,7 @@ std::string_view kind_text(KernelKind kind) {
 
 Hop hop_at(const OperatorTable& table, KeySet keys) {
   const int slot = keys.slot();
-  const Kernel& kernel = *table.slot(keys).kernel;
+  const Kernel& kernel = table.kernel(keys);
   const std::string_view kind = kind_text(kernel.kind);
   return {table.op->name(),
           key_of_slot(slot),
@@ -51,7 +51,7 @@ Explanation Dispatcher::explain(OperatorHandle op, KeySet argument_keys) const {
   KeySet keys = result.keys;
   for (int i = 0; i < kMaxHops; ++i) {
     result.trail.push_back(hop_at(*table, keys));
-    const Kernel& kernel = *table->slot(keys).kernel;
+    const Kernel& kernel = table->kernel(keys);
     result.fails = kernel.kind == KernelKind::kMissing || kernel.kind == KernelKind::kAmbiguous ||
                    kernel.kind == KernelKind::kGone || kernel.boxed == &raise_meta;
     const OperatorEntry* internal = registry_->kernel_op(*table->op);
@@ -93,7 +93,7 @@ std::vector<TableRow> Dispatcher::table(OperatorHandle op) const {
   const OperatorTable* table = table_of(op.entry());
   std::vector<TableRow> rows;
   for (int i = 0; i < kNumSlots; ++i) {
-    const Kernel& kernel = *table->slot_at(i).kernel;
+    const Kernel& kernel = table->kernel_at(i);
     rows.push_back({key_of_slot(i), kernel.kind, kernel.is_fallback, kernel.built_in, kernel.debug,
                     std::string(to_string(table->reasons[i])), kernel.plugin});
   }

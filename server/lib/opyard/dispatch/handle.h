@@ -18,16 +18,20 @@ struct OpHandleBase {
   mutable uint32_t index = 0;  // written once, before the first call
 };
 
-// A new call: keys from arguments and thread, masks, slot, kernel.
+// The keys of a new call: those of arguments and thread, less what falls through.
+template <typename... A>
+inline Keys call_keys(const OperatorTable* table, const A&... arguments) noexcept {
+  return {table->masked(with_thread_keys((keys_of(arguments) | ... | KeySet()))), table};
+}
+
+// A new call.
 template <typename R, typename... A>
 inline R start_call(const PinnedRoot& pin, const OperatorTable* table, A... arguments) {
-  pin.note(table);
-  const KeySet keys = ((keys_of(arguments) | ... | included_keys())) - excluded_keys();
-  const Keys masked{table->masked(keys), table};
+  const Keys keys = call_keys(table, arguments...);
   if (pin.observed()) [[unlikely]] {
-    return invoke_observed<R, A...>(CallLabel::kCall, masked, std::forward<A>(arguments)...);
+    return invoke_observed<R, A...>(CallLabel::kCall, keys, std::forward<A>(arguments)...);
   }
-  return invoke_unobserved<R, A...>(masked, std::forward<A>(arguments)...);
+  return invoke_unobserved<R, A...>(keys, std::forward<A>(arguments)...);
 }
 
 template <typename Signature>
@@ -40,15 +44,33 @@ class OpHandle<R(A...)> : public OpHandleBase {
   constexpr explicit OpHandle(const char* schema) noexcept
       : OpHandleBase{schema, &SignatureOf<R(A...)>::info, 0} {}
 
-  R operator()(A... arguments) const {
-    const PinnedRoot pin;
-    return start_call<R, A...>(pin, pin.root().table(index), std::forward<A>(arguments)...);
+  // The two usual cases, nested and outermost, call nothing but the kernel.
+  [[gnu::always_inline]] R operator()(A... arguments) const {
+    if (epoch_domain.attention.load(std::memory_order_relaxed) == 0) [[likely]] {
+      if (EpochSlot* slot = thread_state.slot) [[likely]] {
+        if (slot->epoch.load(std::memory_order_relaxed) != 0) {
+          const Keys keys = call_keys(thread_state.root->table(index), arguments...);
+          return invoke_unobserved<R, A...>(keys, std::forward<A>(arguments)...);
+        }
+        const OutermostPin pin(*slot, schema);
+        const Keys keys = call_keys(thread_state.root->table(index), arguments...);
+        return invoke_unobserved<R, A...>(keys, std::forward<A>(arguments)...);
+      }
+    }
+    return call_attended(std::forward<A>(arguments)...);
   }
 
   // Uses `keys` as they are: no thread state, no masks, no look at the arguments.
   R redispatch(KeySet keys, A... arguments) const {
-    const PinnedRoot pin;
+    const PinnedRoot pin(schema);
     return invoke<R, A...>(Keys{keys, pin.root().table(index)}, std::forward<A>(arguments)...);
+  }
+
+ private:
+  // Observed, fenced, or the thread's first call.
+  [[gnu::noinline, gnu::cold]] R call_attended(A... arguments) const {
+    const PinnedRoot pin(schema);
+    return start_call<R, A...>(pin, pin.root().table(index), std::forward<A>(arguments)...);
   }
 };
 

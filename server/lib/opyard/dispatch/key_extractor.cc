@@ -1,7 +1,5 @@
 #include "opyard/dispatch/key_extractor.h"
 
-#include <bit>
-
 namespace opyard {
 
 uint64_t key_positions(const FunctionSchema& schema) noexcept {
@@ -13,23 +11,27 @@ uint64_t key_positions(const FunctionSchema& schema) noexcept {
   return positions;
 }
 
-KeySet boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept {
+namespace {
+
+KeySet keys_of_value(const IValue& value) noexcept {
+  if (value.is(Tag::kTensor)) return value.to_tensor().key_set();
+  if (value.is_list_of(Tag::kTensor)) return keys_of(value.to_tensor_list());
+  if (value.is(Tag::kGenerator)) return keys_of(value.to_generator());
   KeySet keys;
-  const auto take = [&](const IValue& value) {
-    if (value.is(Tag::kTensor)) keys = keys | value.to_tensor().key_set();
-  };
-  for (; positions != 0; positions &= positions - 1) {
-    const auto i = static_cast<uint32_t>(std::countr_zero(positions));
-    if (i >= n) break;
-    if (in[i].is(Tag::kTensor)) {
-      keys = keys | in[i].to_tensor().key_set();
-    } else if (in[i].is_list_of(Tag::kTensor)) {
-      keys = keys | keys_of(in[i].to_tensor_list());
-    } else if (in[i].is_list_of(Tag::kNone)) {
-      for (const IValue& element : in[i].to_list()) take(element);
-    } else if (in[i].is(Tag::kGenerator)) {
-      keys = keys | keys_of(in[i].to_generator());
+  if (value.is_list_of(Tag::kNone)) {
+    for (const IValue& element : value.to_list()) {
+      if (element.is(Tag::kTensor)) keys = keys | element.to_tensor().key_set();
     }
+  }
+  return keys;
+}
+
+}  // namespace
+
+KeySet any_boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept {
+  KeySet keys;
+  for (uint32_t i = 0; i < n && i < 64; ++i) {
+    if (positions >> i & 1) keys = keys | keys_of_value(in[i]);
   }
   return keys;
 }

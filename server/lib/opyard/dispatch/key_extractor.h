@@ -34,7 +34,18 @@ constexpr KeySet keys_of(const T&) noexcept {
 // Which positions of an operator's boxed arguments bring keys: a bit per argument whose type is
 // Tensor, Tensor?, Tensor[], Tensor?[] or Generator.
 uint64_t key_positions(const FunctionSchema& schema) noexcept;
-// The union of the keys at these positions.
-KeySet boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept;
+// The union of the keys at these positions, whatever is there.
+KeySet any_boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept;
+// The same, at once where all are tensors.
+inline KeySet boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept {
+  KeySet keys;
+  for (uint64_t left = positions; left != 0; left &= left - 1) {
+    const auto i = static_cast<uint32_t>(__builtin_ctzll(left));
+    if (i >= n || !in[i].is(Tag::kTensor)) [[unlikely]]
+      return any_boxed_keys(positions, in, n);
+    keys = keys | in[i].to_tensor().key_set();
+  }
+  return keys;
+}
 
 }  // namespace opyard

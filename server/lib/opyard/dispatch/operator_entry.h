@@ -29,6 +29,8 @@ class OperatorEntry {
   uint32_t index() const noexcept { return index_; }
   // Null until the operator is defined for the first time; then never again. Any thread.
   const FunctionSchema* schema() const noexcept { return schema_.load(std::memory_order_acquire); }
+  // For PinnedRoot.
+  const char* holder() const noexcept { return name_.c_str(); }
   uint64_t key_positions() const noexcept { return key_positions_.load(std::memory_order_acquire); }
 
  private:

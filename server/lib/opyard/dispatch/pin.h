@@ -5,27 +5,42 @@
 
 namespace opyard {
 
+// Pins the global root on a thread that has a slot and no pin, while nothing asks for attention.
+// All of it is inlined, and it keeps nothing in registers, so that a call between costs no spills.
+class OutermostPin {
+ public:
+  // `holder`: as below.
+  [[gnu::always_inline]] OutermostPin(EpochSlot& slot, const char* holder) noexcept {
+    slot.holder.store(holder, std::memory_order_relaxed);
+    epoch::pin(slot, 0);
+    thread_state.root = global_root.load(std::memory_order_acquire);
+  }
+  [[gnu::always_inline]] ~OutermostPin() { epoch::unpin(*thread_state.slot); }
+  OutermostPin(const OutermostPin&) = delete;
+  OutermostPin& operator=(const OutermostPin&) = delete;
+};
+
 // Pins the global root for one outermost call or frame; inside of another pin it does nothing, so
 // that nested calls see one snapshot. Whatever is read through the root stays alive until the
 // outermost pin of the thread ends; what must live longer needs a reference of its own.
+//
+// `holder` tells reports what the thread is in: an operator's name or schema, which outlives the
+// pin; null for a frame.
 class PinnedRoot {
  public:
-  PinnedRoot() noexcept
+  explicit PinnedRoot(const char* holder = nullptr) noexcept
       : attention_(epoch_domain.attention.load(std::memory_order_relaxed)),
-        outermost_(thread_state.root == nullptr) {
+        outermost_(!is_pinned()) {
     if (!outermost_) return;
-    ThreadState& state = thread_state;
-    if (!state.slot) [[unlikely]]
-      epoch::acquire_slot(&state.slot);
-    state.slot->holder.store(nullptr, std::memory_order_relaxed);
-    epoch::pin(*state.slot, attention_);
-    state.root = global_root.load(std::memory_order_acquire);
+    EpochSlot* slot = thread_state.slot;
+    if (!slot) [[unlikely]]
+      slot = epoch::acquire_slot(&thread_state.slot);
+    slot->holder.store(holder, std::memory_order_relaxed);
+    epoch::pin(*slot, attention_);
+    thread_state.root = global_root.load(std::memory_order_acquire);
   }
   ~PinnedRoot() {
-    if (!outermost_) return;
-    ThreadState& state = thread_state;
-    state.root = nullptr;
-    epoch::unpin(*state.slot);
+    if (outermost_) epoch::unpin(*thread_state.slot);
   }
   PinnedRoot(const PinnedRoot&) = delete;
   PinnedRoot& operator=(const PinnedRoot&) = delete;
@@ -33,10 +48,6 @@ class PinnedRoot {
   const Root& root() const noexcept { return *thread_state.root; }
   // Somebody watches calls.
   bool observed() const noexcept { return (attention_ & kAttentionObserved) != 0; }
-  // Names what the thread is in, for reports about who holds a snapshot.
-  void note(const OperatorTable* table) const noexcept {
-    if (outermost_) thread_state.slot->holder.store(table->op, std::memory_order_relaxed);
-  }
 
  private:
   uint32_t attention_;

@@ -13,7 +13,7 @@ namespace {
 
 // A table that keeps its kernels alive.
 struct OwnedTable : OperatorTable {
-  std::vector<KernelPtr> kernels;
+  std::vector<KernelPtr> alive;
 };
 
 // What a root keeps alive lies before it, and its tables behind it, in one block of memory.
@@ -62,6 +62,14 @@ void mask_out(OperatorTable& table, DispatchKey key) {
   }
 }
 
+// What a typed call runs. An operator whose C++ signature nobody has told has no typed callers but
+// handles that are not bound.
+const void* typed_form(const SignatureInfo& signature, const Kernel& kernel) {
+  if (!signature.mangled) return reinterpret_cast<const void*>(&raise_unbound);
+  if (kernel.kind == KernelKind::kPassDown) return signature.pass_down;
+  return kernel.typed ? kernel.typed : signature.from_typed;
+}
+
 // Without a backend bit, a key counts as falling through when it does at every backend.
 void finish_masks(OperatorTable& table) {
   table.mask = table.backend_masks[0];
@@ -76,6 +84,8 @@ void finish_masks(OperatorTable& table) {
 OperatorTable* Registry::build_table(const OperatorEntry& entry) {
   auto* table = new OwnedTable;
   table->op = &entry;
+  table->key_positions = entry.key_positions();
+  std::fill(std::begin(table->kernels), std::end(table->kernels), nullptr);
   for (KeySet& mask : table->backend_masks) mask = KeySet::full();
   const bool gone = entry.definitions_ == 0 && entry.registrations_.empty();
   for (int i = 0; i < kNumSlots; ++i) {
@@ -88,15 +98,16 @@ OperatorTable* Registry::build_table(const OperatorEntry& entry) {
       kernel = (resolution.reason == Reason::kAmbiguous ? ambiguous_ : missing_).get();
     }
     if (kernel->kind == KernelKind::kFallthrough) mask_out(*table, key);
-    const bool passes_down = kernel->kind == KernelKind::kPassDown;
-    table->entries[entry_of_slot(i)] = {passes_down ? entry.signature_.pass_down : kernel->typed,
-                                        kernel};
-    if (table->kernels.empty() || table->kernels.back().get() != kernel) {
-      table->kernels.push_back(KernelPtr::share(kernel));
+    table->kernels[entry_of_slot(i)] = kernel;
+    table->typed[entry_of_slot(i)] = typed_form(entry.signature_, *kernel);
+    if (table->alive.empty() || table->alive.back().get() != kernel) {
+      table->alive.push_back(KernelPtr::share(kernel));
     }
   }
-  for (Slot& slot : table->entries) {
-    if (!slot.kernel) slot = table->entries[0];  // a functionality that names no backend
+  for (int i = 0; i < kNumEntries; ++i) {
+    if (table->kernels[i]) continue;
+    table->kernels[i] = table->kernels[0];  // a functionality that names no backend
+    table->typed[i] = table->typed[0];
   }
   finish_masks(*table);
   return table;

@@ -155,6 +155,8 @@ class Registry {
 // Kernels that only raise (errors.cc); they see the call that failed.
 void raise_missing(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue*, uint32_t);
 void raise_ambiguous(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue*, uint32_t);
+// Stands for a typed kernel of any signature; takes no look at what it is called with.
+[[noreturn]] void raise_unbound();
 void raise_gone(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue*, uint32_t);
 void raise_meta(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue*, uint32_t);
 void raise_fallthrough(const Kernel&, Keys keys, const IValue*, uint32_t, IValue*, uint32_t);
@@ -168,7 +170,7 @@ void call_c_kernel(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IV
 // Sends a boxed call to the kernel that its keys select.
 inline void invoke_boxed(CallLabel label, Keys keys, const IValue* in, uint32_t n_in, IValue* out,
                          uint32_t n_out) {
-  const Kernel& kernel = *keys.table->slot(keys.set).kernel;
+  const Kernel& kernel = keys.table->kernel(keys.set);
   if (calls_are_observed()) [[unlikely]] {
     const ObservedCall call(label, keys);
     kernel.boxed(kernel, keys, in, n_in, out, n_out);

@@ -97,13 +97,20 @@ void Registry::check_bound() {
   const size_t waiting = epoch::retired_bytes();
   if (waiting <= epoch::retired_bound()) return;
   std::string blamed = "nobody; the reclaimer is behind";
-  const auto pinned = epoch::pinned_threads();
+  const bool in_call = is_pinned();
+  const PinnedRoot pin;  // keeps the names of what others are in
+  auto pinned = epoch::pinned_threads();
+  if (!in_call) {
+    std::erase_if(pinned, [self = thread_state.slot->thread_id.load()](const epoch::Blame& each) {
+      return each.thread_id == self;
+    });
+  }
   if (!pinned.empty()) {
-    const auto* op =
-        static_cast<const OperatorEntry*>(pinned.front().holder);  // of a live dispatcher
-    blamed = str_cat("thread ", pinned.front().thread_id, ", in ",
-                     op ? str_cat("the operator '", op->name(), "'") : "a frame", " for at least ",
-                     pinned.front().age_ns / 1000000, " ms");
+    const std::string_view op = pinned.front().holder ? pinned.front().holder : "";
+    blamed =
+        str_cat("thread ", pinned.front().thread_id, ", in ",
+                op.empty() ? "a frame" : str_cat("the operator '", op.substr(0, op.find('(')), "'"),
+                " for at least ", pinned.front().age_ns / 1000000, " ms");
   }
   raise(Code::kResourceExhausted, str_cat("registration is refused: ", waiting,
                                           " bytes of replaced tables wait to be freed, "

@@ -15,6 +15,7 @@ namespace opyard {
 struct SignatureInfo {
   const char* mangled = nullptr;         // of R(A…); equal exactly when the types are
   const void* pass_down = nullptr;       // typed autograd fallback
+  const void* from_typed = nullptr;      // calls a boxed kernel from a typed call
   BoxedFn boxed = nullptr;               // calls a typed kernel boxed
   FunctionSchema (*schema)() = nullptr;  // argument and return types, without names
 };
@@ -97,6 +98,7 @@ template <typename R, typename... A>
 struct SignatureOf<R(A...)> {
   static SignatureInfo info() noexcept {
     return {typeid(R(A...)).name(), reinterpret_cast<const void*>(&pass_down<R, A...>),
+            reinterpret_cast<const void*>(&call_boxed_kernel<R, A...>),
             &CallTypedBoxed<R, A...>::call, &SchemaReturns<R>::template get<A...>};
   }
 };

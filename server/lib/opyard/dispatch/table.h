@@ -64,18 +64,17 @@ struct Kernel : RefCounted {
 };
 using KernelPtr = IntrusivePtr<const Kernel>;
 
-struct Slot {
-  const void* typed = nullptr;
-  const Kernel* kernel = nullptr;  // never null in a published table
-};
-
-// Everything that a call needs of one operator; immutable once published.
+// Everything that a call needs of one operator; immutable once published. `typed` and `kernels` go
+// by KeySet::entry(). A typed call finds a function at every entry, in the operator's signature:
+// the kernel itself, or one that calls it boxed.
 struct OperatorTable {
   KeySet mask = KeySet::full();    // keys that do not fall through
   bool per_backend_masks = false;  // backend_masks differ and count instead of mask
+  uint64_t key_positions = 0;      // boxed arguments that bring keys: see key_extractor.h
   const OperatorEntry* op = nullptr;
+  const void* typed[kNumEntries];
+  const Kernel* kernels[kNumEntries];
   KeySet backend_masks[kNumBackends];
-  Slot entries[kNumEntries];
   Reason reasons[kNumSlots];
 
   // The keys of a call after thread state: what falls through is taken away.
@@ -86,8 +85,9 @@ struct OperatorTable {
     }
     return keys & mask;
   }
-  const Slot& slot(KeySet keys) const noexcept { return entries[keys.entry()]; }
-  const Slot& slot_at(int slot) const noexcept { return entries[entry_of_slot(slot)]; }
+  // The kernel that a call with these keys goes to. Never null in a published table.
+  const Kernel& kernel(KeySet keys) const noexcept { return *kernels[keys.entry()]; }
+  const Kernel& kernel_at(int slot) const noexcept { return *kernels[entry_of_slot(slot)]; }
 };
 
 inline const OperatorEntry& Keys::op() const noexcept { return *table->op; }

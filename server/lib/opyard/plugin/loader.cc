@@ -164,7 +164,7 @@ Plugin::Plugin(Plugin&&) noexcept = default;
 Plugin::~Plugin() {
   if (!state_) return;
   state_->registration.reset();
-  if (thread_state.root == nullptr) {
+  if (!is_pinned()) {
     state_->finish(false);
     return;
   }
@@ -182,7 +182,7 @@ uint64_t Plugin::generation() const noexcept { return state_->generation; }
 size_t Plugin::kernel_count() const noexcept { return state_->kernels; }
 
 Plugin load(const std::string& path) {
-  OPYARD_CHECK(thread_state.root == nullptr, kFailedPrecondition, "the plugin '", path,
+  OPYARD_CHECK(!is_pinned(), kFailedPrecondition, "the plugin '", path,
                "' cannot be loaded from within an operator call; load it before or after");
   OPYARD_CHECK(access(path.c_str(), R_OK) == 0, kNotFound, "there is no readable plugin file '",
                path, "'");

@@ -150,7 +150,7 @@ std::vector<std::string> devices_with_kernels() {
     const int slot = slot_of(runtime_key(DispatchKey::Dense, backend));
     for (uint32_t op = 1; op < root.size; ++op) {
       const OperatorTable& table = *root.table(op);
-      const Kernel& kernel = *table.slot_at(slot).kernel;
+      const Kernel& kernel = table.kernel_at(slot);
       // Composites and fallbacks stand at every backend, whoever brought them; what a plugin
       // registered to the backend itself stands for a device.
       const bool direct = table.reasons[slot] == Reason::kKernel;
