@@ -166,13 +166,13 @@ epoch::Blame blame_of(int64_t thread_id) {
 
 TEST_F(EpochTest, TheReportTellsWhoHoldsThingsBackAndForHowLong) {
   const int64_t self = syscall(SYS_gettid);
-  int marker = 0;
-  slot().holder = &marker;
+  const char* const marker = "what it is in";
+  slot().holder = marker;
   pin();
   EXPECT_EQ(blame_of(self).epochs_behind, 0u);
   epoch::retire(nullptr, &count_free);
   EXPECT_EQ(blame_of(self).epochs_behind, 1u);
-  EXPECT_EQ(blame_of(self).holder, &marker);
+  EXPECT_EQ(blame_of(self).holder, marker);
   EXPECT_TRUE(comes_true([&] { return blame_of(self).age_ns > 20000000; }));
   Stages stages;
   std::thread later([&] {

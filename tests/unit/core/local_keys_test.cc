@@ -30,8 +30,8 @@ TEST(LocalKeys, StartWithTheDefaults) {
   EXPECT_EQ(excluded_keys(),
             KeySet({AutocastCPU, AutocastMTIA, AutocastMAIA, AutocastXPU, AutocastIPU, AutocastHPU,
                     AutocastXLA, AutocastMPS, AutocastCUDA, AutocastPrivateUse1}));
-  EXPECT_EQ(thread_state.included_xor, 0u);
-  EXPECT_EQ(thread_state.excluded_xor, 0u);
+  EXPECT_EQ(thread_state.included, kDefaultIncluded.bits());
+  EXPECT_EQ(thread_state.kept, ~kDefaultExcluded.bits());
 }
 
 TEST(LocalKeys, GuardsUndoJustWhatTheyAdded) {

@@ -46,7 +46,7 @@ void go_on(const Kernel& kernel, Keys keys, const IValue* in, uint32_t n_in, IVa
            uint32_t n_out) {
   trail.push_back(kernel.debug);
   const Keys next = keys.below(keys.set.highest_functionality());
-  const Kernel& target = *next.table->slot(next.set).kernel;
+  const Kernel& target = next.table->kernel(next.set);
   target.boxed(target, next, in, n_in, out, n_out);
 }
 
