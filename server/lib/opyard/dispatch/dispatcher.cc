@@ -1,6 +1,7 @@
 #include "opyard/dispatch/dispatcher.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "opyard/base/check.h"
 #include "opyard/base/nearest.h"
@@ -140,8 +141,20 @@ std::vector<std::string> Dispatcher::nearest(std::string_view name, size_t count
   return nearest_names(name, names, count);
 }
 
-void Dispatcher::check_signature(OperatorHandle op, const SignatureInfo& signature) const {
-  registry_->check_signature(op.entry(), signature);
+const OperatorTable* Dispatcher::typed_table(OperatorHandle op,
+                                             const SignatureInfo& signature) const {
+  const auto fits = [&](const OperatorTable* table) {
+    return table->signature && std::strcmp(table->signature, signature.mangled) == 0;
+  };
+  const OperatorTable* table = table_of(op.entry());
+  // Others may undo what the check fixed before the table is read.
+  for (int tries = 0; !fits(table); ++tries) {
+    OPYARD_CHECK(tries < 100, kAborted, "the C++ signature of the operator '", op.name(),
+                 "' keeps changing while it is called; try again");
+    registry_->check_signature(op.entry(), signature);
+    table = root_->load(std::memory_order_acquire)->table(op.entry().index());
+  }
+  return table;
 }
 
 namespace {

@@ -146,15 +146,15 @@ class Dispatcher {
   // operator has another C++ signature.
   template <typename R, typename... A>
   R call(OperatorHandle op, A... arguments) const {
-    check_signature(op, SignatureOf<R(A...)>::info());
     const PinnedRoot pin(op.entry().holder());
-    return start_call<R, A...>(pin, table_of(op.entry()), std::forward<A>(arguments)...);
+    const OperatorTable* table = typed_table(op, SignatureOf<R(A...)>::info());
+    return start_call<R, A...>(pin, table, std::forward<A>(arguments)...);
   }
   template <typename R, typename... A>
   R redispatch(OperatorHandle op, KeySet keys, A... arguments) const {
-    check_signature(op, SignatureOf<R(A...)>::info());
     const PinnedRoot pin(op.entry().holder());
-    return invoke<R, A...>(Keys{keys, table_of(op.entry())}, std::forward<A>(arguments)...);
+    const OperatorTable* table = typed_table(op, SignatureOf<R(A...)>::info());
+    return invoke<R, A...>(Keys{keys, table}, std::forward<A>(arguments)...);
   }
 
   // Operators with kernels and no definition, sorted.
@@ -192,7 +192,8 @@ class Dispatcher {
   void call_boxed_attended(OperatorHandle op, const IValue* in, uint32_t n_in, IValue* out,
                            uint32_t n_out) const;
   const Root& root_of(const PinnedRoot& pin) const noexcept;
-  void check_signature(OperatorHandle op, const SignatureInfo& signature) const;
+  // The table, once it is sure to hold functions of this signature. With a pinned root.
+  const OperatorTable* typed_table(OperatorHandle op, const SignatureInfo& signature) const;
 
   std::shared_ptr<Registry> registry_;
   const std::atomic<const Root*>* root_;  // the registry's own, or global_root

@@ -14,6 +14,7 @@ namespace {
 // A table that keeps its kernels alive.
 struct OwnedTable : OperatorTable {
   std::vector<KernelPtr> alive;
+  std::string signature_name;
 };
 
 // What a root keeps alive lies before it, and its tables behind it, in one block of memory.
@@ -85,6 +86,10 @@ OperatorTable* Registry::build_table(const OperatorEntry& entry) {
   auto* table = new OwnedTable;
   table->op = &entry;
   table->key_positions = entry.key_positions();
+  if (entry.signature_.mangled) {
+    table->signature_name = entry.signature_.mangled;
+    table->signature = table->signature_name.c_str();
+  }
   std::fill(std::begin(table->kernels), std::end(table->kernels), nullptr);
   for (KeySet& mask : table->backend_masks) mask = KeySet::full();
   const bool gone = entry.definitions_ == 0 && entry.registrations_.empty();

@@ -68,9 +68,10 @@ using KernelPtr = IntrusivePtr<const Kernel>;
 // by KeySet::entry(). A typed call finds a function at every entry, in the operator's signature:
 // the kernel itself, or one that calls it boxed.
 struct OperatorTable {
-  KeySet mask = KeySet::full();    // keys that do not fall through
-  bool per_backend_masks = false;  // backend_masks differ and count instead of mask
-  uint64_t key_positions = 0;      // boxed arguments that bring keys: see key_extractor.h
+  KeySet mask = KeySet::full();     // keys that do not fall through
+  bool per_backend_masks = false;   // backend_masks differ and count instead of mask
+  uint64_t key_positions = 0;       // boxed arguments that bring keys: see key_extractor.h
+  const char* signature = nullptr;  // of `typed`, mangled; null while nobody has told it
   const OperatorEntry* op = nullptr;
   const void* typed[kNumEntries];
   const Kernel* kernels[kNumEntries];
