@@ -26,6 +26,7 @@ class CaseYard {
   // The stored table in one text: key, kernel and reason of every slot. Empty for an operator that
   // nobody knows.
   std::string stored_table() const;
+  uint64_t table_hash() const;
   // The same, and what is registered: equal before and after a step that failed.
   std::string state() const;
   std::map<std::string, TableRow> rows() const;

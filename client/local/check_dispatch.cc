@@ -41,7 +41,7 @@ CheckResult check_dispatch_file(const std::string& path, std::ostream& out) {
   std::set<std::string> names;
   for (const YAML::Node& node : cases) {
     std::string name = str_cat("case ", report.result().passed + report.result().failed);
-    if (node.IsMap() && node["name"]) name = node["name"].as<std::string>();
+    if (node.IsMap() && node["name"] && node["name"].IsScalar()) name = node["name"].Scalar();
     report.run(name, [&] {
       if (!node.IsMap()) fail_case("a case is a mapping");
       if (!names.insert(name).second) fail_case("another case of this file has the same name");

@@ -18,6 +18,9 @@ CaseKernel read_kernel(const std::string& key, const YAML::Node& value, Report& 
     kernel.label = value.as<std::string>();
     return kernel;
   }
+  if (!value.IsMap() || !value["kernel"]) {
+    fail_case(str_cat("at ", key, ": a kernel is a label, or {kernel: LABEL, then: redispatch}"));
+  }
   report.note_unknown(value, kKernelKeys);
   kernel.label = value["kernel"].as<std::string>();
   if (const YAML::Node then = value["then"]) {
@@ -29,12 +32,25 @@ CaseKernel read_kernel(const std::string& key, const YAML::Node& value, Report& 
   return kernel;
 }
 
+template <typename T>
+T read_scalar(const YAML::Node& mapping, const char* key, T otherwise) {
+  const YAML::Node node = mapping[key];
+  try {
+    return node ? node.as<T>() : otherwise;
+  } catch (const YAML::Exception&) {
+    fail_case(str_cat("what stands at '", key, "' cannot be read"));
+  }
+}
+
 // A list of {key, kernel, then}, or a mapping from keys.
 std::vector<CaseKernel> read_kernels(const YAML::Node& node, Report& report) {
   std::vector<CaseKernel> kernels;
   if (!node || node.IsNull()) return kernels;
   if (node.IsSequence()) {
     for (const YAML::Node& item : node) {
+      if (!item.IsMap() || !item["key"]) {
+        fail_case("a kernel in a list is written {key: KEY, kernel: LABEL}");
+      }
       kernels.push_back(read_kernel(item["key"].as<std::string>(), item, report));
     }
   } else if (node.IsMap()) {
@@ -47,17 +63,37 @@ std::vector<CaseKernel> read_kernels(const YAML::Node& node, Report& report) {
   return kernels;
 }
 
-KeySet read_keys(const YAML::Node& node) {
-  KeySet keys;
-  if (!node) return keys;
+std::vector<DispatchKey> read_key_list(const YAML::Node& node) {
+  std::vector<DispatchKey> keys;
+  if (!node || node.IsNull()) return keys;
   if (!node.IsSequence()) fail_case("a set of keys is written as a list");
-  for (const YAML::Node& key : node) {
-    keys = keys | KeySet(parse_dispatch_key(key.as<std::string>()));
+  for (const YAML::Node& key : node) keys.push_back(parse_dispatch_key(key.as<std::string>()));
+  return keys;
+}
+
+// Alias keys have no bits, so they bring nothing.
+KeySet read_keys(const YAML::Node& node, Report& report) {
+  KeySet keys;
+  for (const DispatchKey key : read_key_list(node)) {
+    if (is_alias_key(key)) {
+      report.note(str_cat("the alias key ", to_string(key), " brings nothing to a key set"));
+    }
+    keys = keys.add(key);
   }
   return keys;
 }
 
-CaseTensor read_tensor(const YAML::Node& node, int depth = 0) {
+// What is taken away may be named by an alias as well.
+KeySet read_excluded(const YAML::Node& node) {
+  KeySet keys;
+  for (const DispatchKey key : read_key_list(node)) {
+    keys = keys.add(key);
+    for (const DispatchKey member : expand_alias(key)) keys = keys.add(member);
+  }
+  return keys;
+}
+
+CaseTensor read_tensor(const YAML::Node& node, Report& report, int depth = 0) {
   CaseTensor tensor;
   if (node.IsNull()) {
     tensor.absent = true;
@@ -66,10 +102,10 @@ CaseTensor read_tensor(const YAML::Node& node, int depth = 0) {
   if (!node.IsSequence() || depth > 1) fail_case("a tensor is written as a list of keys");
   for (const YAML::Node& item : node) tensor.is_list = tensor.is_list || !item.IsScalar();
   if (!tensor.is_list) {
-    tensor.keys = read_keys(node);
+    tensor.keys = read_keys(node, report);
     return tensor;
   }
-  for (const YAML::Node& item : node) tensor.list.push_back(read_tensor(item, depth + 1));
+  for (const YAML::Node& item : node) tensor.list.push_back(read_tensor(item, report, depth + 1));
   return tensor;
 }
 
@@ -84,34 +120,41 @@ Via read_via(const YAML::Node& node) {
 
 std::vector<CaseCall> read_calls(const YAML::Node& node, Report& report) {
   std::vector<CaseCall> calls;
-  if (!node) return calls;
+  if (!node || node.IsNull()) return calls;
+  if (!node.IsSequence()) fail_case("calls are written as a list");
   for (const YAML::Node& item : node) {
+    if (!item.IsMap()) fail_case("a call is written as a mapping with tensors, trail, …");
     report.note_unknown(item, kCallKeys);
     CaseCall& call = calls.emplace_back();
     if (const YAML::Node tensors = item["tensors"]) {
-      for (const YAML::Node& tensor : tensors) call.tensors.push_back(read_tensor(tensor));
+      if (!tensors.IsSequence()) fail_case("tensors are written as a list");
+      for (const YAML::Node& tensor : tensors) call.tensors.push_back(read_tensor(tensor, report));
     }
-    call.include = read_keys(item["include"]);
-    call.exclude = read_keys(item["exclude"]);
-    call.unexclude = read_keys(item["unexclude"]);
+    call.include = read_keys(item["include"], report);
+    call.exclude = read_excluded(item["exclude"]);
+    call.unexclude = read_excluded(item["unexclude"]);
     call.via = read_via(item["via"]);
-    call.keys = read_keys(item["keys"]);
+    call.keys = read_keys(item["keys"], report);
     call.error = wanted_error(item);
     if (const YAML::Node trail = item["trail"]) {
       call.trail = trail.as<std::vector<std::string>>();
     } else if (!call.error) {
       fail_case("a call has neither trail nor error");
     }
-    YAML::Emitter text;
-    text << YAML::Flow << item["tensors"];
-    call.text = str_cat("call ", calls.size() - 1, " ", text.c_str());
+    call.text = str_cat("call ", calls.size() - 1);
+    if (const YAML::Node tensors = item["tensors"]) {
+      YAML::Emitter text;
+      text << YAML::Flow << tensors;
+      call.text += str_cat(" ", text.c_str());
+    }
   }
   return calls;
 }
 
 std::vector<CaseRow> read_rows(const YAML::Node& node) {
   std::vector<CaseRow> rows;
-  if (!node) return rows;
+  if (!node || node.IsNull()) return rows;
+  if (!node.IsMap()) fail_case("a table is written as a mapping from keys");
   for (const auto& entry : node) {
     rows.push_back({entry.first.as<std::string>(), entry.second.as<std::string>()});
   }
@@ -123,10 +166,11 @@ std::vector<CaseRow> read_rows(const YAML::Node& node) {
 DispatchCase read_dispatch_case(const YAML::Node& node, Report& report) {
   report.note_unknown(node, kCaseKeys);
   DispatchCase out;
-  out.op = node["op"].as<std::string>();
-  out.define = node["def"].as<bool>(true);
-  out.defaults = node["defaults"].as<bool>(true);
-  const std::string order = node["order"].as<std::string>("permute");
+  if (!node["op"] || !node["op"].IsScalar()) fail_case("'op' is a schema, or a name");
+  out.op = node["op"].Scalar();
+  out.define = read_scalar(node, "def", true);
+  out.defaults = read_scalar(node, "defaults", true);
+  const auto order = read_scalar(node, "order", std::string("permute"));
   if (order != "permute" && order != "as_written") {
     fail_case(str_cat("'order: ", order, "'; wanted permute or as_written"));
   }

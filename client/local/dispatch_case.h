@@ -31,8 +31,8 @@ struct CaseCall {
   std::vector<CaseTensor> tensors;
   KeySet include, exclude, unexclude;
   Via via = Via::kBoth;
-  KeySet keys;  // of a redispatch
-  std::vector<std::string> trail;
+  KeySet keys;                                    // of a redispatch
+  std::optional<std::vector<std::string>> trail;  // beside an error only when it is written
   WantedError error;
   std::string text;  // for messages
 };

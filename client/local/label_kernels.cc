@@ -54,17 +54,8 @@ struct LabelCalls {
   }
 
   // A typed kernel has no room for its label: it asks the table which kernel it is.
-  static const LabelKernels::Spec& spec_of(Keys keys) {
-    const Kernel& kernel = keys.table->kernel(keys.set);
-    for (const LabelKernels::Spec& spec : scope->specs_) {
-      if (spec.label == kernel.debug) return spec;
-    }
-    raise(Code::kInternal, str_cat("no test kernel has the label '", kernel.debug, "'"));
-  }
-  static bool record(Keys keys) {
-    const LabelKernels::Spec& spec = spec_of(keys);
-    scope->trail_.push_back(spec.label);
-    return spec.redispatch;
+  static void record(Keys keys) {
+    scope->trail_.push_back(keys.table->kernel(keys.set).debug);
   }
 };
 
@@ -72,15 +63,19 @@ namespace {
 
 template <typename... A>
 struct Typed {
+  template <bool kRedispatch>
   static Tensor kernel(Keys keys, A... arguments) {
-    if (LabelCalls::record(keys)) {
+    LabelCalls::record(keys);
+    if constexpr (kRedispatch) {
       return invoke<Tensor, A...>(keys.with(below(keys.set)), arguments...);
     }
     const Tensor* first = nullptr;
     ((first = first ? first : first_tensor(arguments)), ...);
     return first ? *first : new_tensor();
   }
-  static void add(Library& block, const std::string& op) { block.impl(op, &kernel); }
+  static void add(Library& block, const std::string& op, bool redispatch) {
+    block.impl(op, redispatch ? &kernel<true> : &kernel<false>);
+  }
   static void call(const Dispatcher& dispatcher, OperatorHandle op, const Stack& values) {
     apply(values, std::index_sequence_for<A...>(),
           [&](A... arguments) { dispatcher.call<Tensor, A...>(op, arguments...); });
@@ -154,7 +149,7 @@ void LabelKernels::add(Library& block, const std::string& op, const CaseKernel& 
   if (op.empty()) {
     block.fallback(boxed);
   } else if (form) {
-    form->add(block, op);
+    form->add(block, op, kernel.redispatch);
   } else {
     block.impl(op, boxed);
   }

@@ -38,7 +38,7 @@ class LabelKernels {
 // How an operator of one of the supported signatures is called typed.
 struct TypedForm {
   std::vector<std::string> arguments;  // "Tensor", "Tensor?", …
-  void (*add)(Library& block, const std::string& op);
+  void (*add)(Library& block, const std::string& op, bool redispatch);
   void (*call)(const Dispatcher& dispatcher, OperatorHandle op, const Stack& arguments);
   void (*redispatch)(const Dispatcher& dispatcher, OperatorHandle op, KeySet keys,
                      const Stack& arguments);
@@ -48,7 +48,7 @@ struct TypedForm {
 // alone or after one Tensor; each with one Tensor as the result.
 const TypedForm* typed_form(const FunctionSchema& schema);
 
-// While it lives, typed kernels on this thread find their labels among `kernels`.
+// While it lives, typed kernels on this thread record their labels with `kernels`.
 class LabelScope {
  public:
   explicit LabelScope(LabelKernels& kernels);

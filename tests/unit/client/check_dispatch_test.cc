@@ -76,6 +76,104 @@ TEST(CheckDispatch, CasesThatCannotBeReadFail) {
   expect_failed("    register: {CPU: cpu}\n    calls: [{tensors: [[CUDA]], error: \"(\"}]\n", "");
 }
 
+TEST(CheckDispatch, OddShapesFailTheirCaseAlone) {
+  const std::string op = "op: \"t::f(Tensor x) -> Tensor\"";
+  const std::string odd[] = {
+      "{name: [x], op: 5}",
+      "{name: a}",
+      "{name: b, op: [1]}",
+      "{name: c, " + op + ", register: 5}",
+      "{name: d, " + op + ", register: [[CPU, k]]}",
+      "{name: e, " + op + ", register: [{kernel: k}]}",
+      "{name: f, " + op + ", register: {CPU: null}}",
+      "{name: g, " + op + ", table: 5}",
+      "{name: h, " + op + ", calls: 5}",
+      "{name: i, " + op + ", calls: [5]}",
+      "{name: j, " + op + ", calls: [{tensors: {a: b}, trail: []}]}",
+      "{name: k, " + op + ", calls: [{tensors: [[[[CPU]]]], trail: []}]}",
+      "{name: l, " + op + ", calls: [{tensors: [[CPU]], include: CPU, trail: []}]}",
+      "{name: m, " + op + ", register: {CPU: k}, remove: [-1]}",
+      "{name: n, " + op + ", order: [x]}",
+      "{name: o, " + op + ", defaults: maybe}",
+      "null"};
+  std::string text = "cases:\n";
+  for (const std::string& each : odd) text += "  - " + each + "\n";
+  text += "  - {name: good, " + op + "}\n";
+  const CaseFile file(text);
+  std::ostringstream out;
+  const CheckResult result = check_dispatch_file(file.path(), out);
+  EXPECT_EQ(result.passed, 1u) << out.str();
+  EXPECT_EQ(result.failed, std::size(odd));
+}
+
+// Every field of a case at once.
+TEST(CheckDispatch, AFullCasePasses) {
+  const std::string told = run_case(
+      "    source: made up\n"
+      "    register:\n"
+      "      - {key: CPU, kernel: cpu}\n"
+      "      - {key: CatchAll, kernel: math}\n"
+      "      - {key: Tracer, kernel: tr, then: redispatch}\n"
+      "      - {key: Negative, kernel: fallthrough}\n"
+      "    fallbacks: {PrivateUse1: fb, Functionalize: {kernel: fun, then: redispatch}, "
+      "Python: {kernel: py, then: redispatch}}\n"
+      "    defaults: true\n    order: permute\n"
+      "    table: {CPU: cpu, CUDA: math, AutogradCPU: \"<fallback>\", PrivateUse1: math,"
+      " Negative: \"<fallthrough>\", BackendSelect: \"<fallthrough>\", Python: py,"
+      " Named: \"<missing>\"}\n"
+      "    reason: {CPU: kernel, CUDA: math kernel, Python: backend fallback, Named: missing}\n"
+      "    calls:\n"
+      "      - {tensors: [[CPU, AutogradCPU, Dense], [[CPU], [CPU, Negative]]], include: [Tracer],"
+      " exclude: [], unexclude: [AutocastCPU], trail: [tr, cpu]}\n"
+      "      - {tensors: [[CPU], []], via: unboxed, trail: [cpu]}\n"
+      "      - {tensors: [[CPU, Python], []], via: boxed, trail: [py, cpu]}\n"
+      "      - {tensors: [[CPU], []], via: redispatch, keys: [CUDA], trail: [math]}\n"
+      "      - {tensors: [[CPU], []], include: [Named], error: Named, code: UNIMPLEMENTED}\n"
+      "      - {tensors: [[CPU], []], include: [Tracer, Named], exclude: [Tracer], code: "
+      "UNIMPLEMENTED}\n"
+      "      - {tensors: [[CPU, AutogradCPU], []], exclude: [Autograd], trail: [cpu]}\n"
+      "    remove: [0, 2]\n"
+      "    table_after: {CPU: math, Tracer: \"<missing>\"}\n"
+      "    calls_after:\n"
+      "      - {tensors: [[CPU], []], trail: [math]}\n"
+      "      - {tensors: [[CPU], []], include: [Tracer], error: Tracer}\n",
+      "t::f(Tensor x, Tensor[] ys) -> Tensor");
+  EXPECT_EQ(told, "");
+}
+
+TEST(CheckDispatch, ATrailBesideAnErrorCountsAsWell) {
+  const std::string chain =
+      "    register: [{key: Tracer, kernel: k, then: redispatch}, {key: CPU, kernel: k}]\n";
+  EXPECT_EQ(run_case(chain + "    calls: [{tensors: [[CPU, Tracer]], trail: [k, k]}]\n"), "");
+  EXPECT_EQ(run_case(chain + "    calls: [{tensors: [[CUDA, Tracer]], trail: [k], error: CUDA}]\n"),
+            "");
+  expect_failed(chain + "    calls: [{tensors: [[CUDA, Tracer]], trail: [], error: CUDA}]\n",
+                "ran [k], wanted []");
+}
+
+TEST(CheckDispatch, AnOperatorWithoutADefinitionCanBeExpectedToFail) {
+  EXPECT_EQ(run_case("    def: false\n    register: {CPU: cpu}\n    table: {CPU: cpu}\n"
+                     "    calls: [{tensors: [[CPU]], error: \"t::f\", code: FAILED_PRECONDITION}]\n"
+                     "    remove: [0]\n"
+                     "    calls_after: [{tensors: [[CPU]], error: \"t::f\", code: NOT_FOUND}]\n",
+                     "t::f"),
+            "");
+}
+
+TEST(CheckDispatch, AnAliasInAKeySetIsNoted) {
+  EXPECT_NE(run_case("    register: {CPU: cpu}\n"
+                     "    calls: [{tensors: [[CPU, Autograd]], trail: [cpu]}]\n")
+                .find("Autograd brings nothing"),
+            std::string::npos);
+}
+
+TEST(CheckDispatch, FactoriesNeedNoListOfTensors) {
+  EXPECT_EQ(
+      run_case("    register: {CompositeExplicitAutograd: cea}\n    calls: [{trail: [cea]}]\n",
+               "t::make() -> Tensor"),
+      "");
+}
+
 TEST(CheckDispatch, UnknownKeysAreNotedOnce) {
   const std::string told = run_case("    flavour: sweet\n");
   EXPECT_NE(told.find("note: "), std::string::npos);
