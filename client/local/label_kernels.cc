@@ -54,9 +54,7 @@ struct LabelCalls {
   }
 
   // A typed kernel has no room for its label: it asks the table which kernel it is.
-  static void record(Keys keys) {
-    scope->trail_.push_back(keys.table->kernel(keys.set).debug);
-  }
+  static void record(Keys keys) { scope->trail_.push_back(keys.table->kernel(keys.set).debug); }
 };
 
 namespace {

@@ -5,6 +5,7 @@
 #include "client/cpp/client.h"
 #include "client/cpp/elements.h"
 #include "opyard/base/error.h"
+#include "opyard/dispatch/dispatcher.h"
 
 namespace opyard::client {
 namespace {
@@ -21,6 +22,13 @@ class LocalYard : public testing::Test {
  protected:
   Client yard_{make_local_transport()};
 };
+
+TEST_F(LocalYard, EveryKernelHasItsDefinitionAndEveryTableIsAsResolved) {
+  const Dispatcher& all = Dispatcher::global();
+  ASSERT_FALSE(all.list("aten::").empty());
+  EXPECT_EQ(all.dangling_impls(), std::vector<std::string>{});
+  all.check_invariants();
+}
 
 TEST_F(LocalYard, CallsAndKeeps) {
   const HostTensor x = tensor({2}, {-1, 2});

@@ -111,7 +111,10 @@ OperatorHandle Dispatcher::get(std::string_view name) const {
   if (const auto found = find(name)) return *found;
   if (const auto found = find_op(name)) {
     found->schema();
-    raise(Code::kNotFound, str_cat("the operator '", name, "' is no longer defined"));
+    raise(Code::kFailedPrecondition,
+          str_cat("the operator '", name,
+                  "' has kernels, but its definition has gone; def() it again, or load the plugin "
+                  "that does"));
   }
   std::string hint;
   for (const std::string& near : nearest(name)) hint += (hint.empty() ? "" : ", ") + near;
