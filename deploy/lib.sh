@@ -47,11 +47,13 @@ take_lock() {
   fi
 }
 
+# install_packages [LIST...]: what the lists name (one package a line; deploy/packages.txt by default) and is not there.
 install_packages() {
-  local wanted missing=() package status
+  local wanted missing=() package status lists=("$@")
+  [ "${#lists[@]}" -gt 0 ] || lists=(deploy/packages.txt)
   command -v dpkg-query >/dev/null ||
     fail "this is not a Debian system: install the counterparts of deploy/packages.txt and set OPYARD_SKIP_PACKAGES=1"
-  wanted="$(sed -e 's/#.*//' "$OPYARD_ROOT/deploy/packages.txt")"
+  wanted="$(cd "$OPYARD_ROOT" && sed -e 's/#.*//' "${lists[@]}")"
   for package in $wanted; do
     status="$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)"
     [ "$status" = "install ok installed" ] || missing+=("$package")

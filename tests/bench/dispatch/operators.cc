@@ -5,15 +5,12 @@
 
 namespace opyard::bench {
 
-constinit const OpHandle<NoResult> none2(
-    "bench::none2(Tensor a, Tensor b) -> ()");
-constinit const OpHandle<TensorResult> tensor2(
-    "bench::tensor2(Tensor a, Tensor b) -> Tensor");
+constinit const OpHandle<NoResult> none2("bench::none2(Tensor a, Tensor b) -> ()");
+constinit const OpHandle<TensorResult> tensor2("bench::tensor2(Tensor a, Tensor b) -> Tensor");
 constinit const OpHandle<SevenArguments> mixed7(
     "bench::mixed7(Tensor a, Tensor b, Scalar s, int n, float x, bool flag, int[] dims) -> "
-           "()");
-constinit const OpHandle<NoResult> hop2(
-    "bench::hop2(Tensor a, Tensor b) -> ()");
+    "()");
+constinit const OpHandle<NoResult> hop2("bench::hop2(Tensor a, Tensor b) -> ()");
 
 namespace {
 

@@ -71,10 +71,10 @@ void register_opyard_calls() {
   benchmark::RegisterBenchmark("call_tensor_result/opyard", call_tensor2);
   benchmark::RegisterBenchmark("call_seven_arguments/opyard", call_mixed7);
   benchmark::RegisterBenchmark("redispatch_hop/opyard", call_hop2);
-  benchmark::RegisterBenchmark("call_boxed/opyard", call_boxed);
+  benchmark::RegisterBenchmark("call_boxed_stack/opyard", call_boxed);
   benchmark::RegisterBenchmark("call_boxed_borrowed/opyard", call_boxed_borrowed);
   benchmark::RegisterBenchmark("find_by_name/opyard", find_by_name);
-  benchmark::RegisterBenchmark("call_two_threads/opyard", call_none2)->Threads(2)->UseRealTime();
+  benchmark::RegisterBenchmark("call_two_threads/opyard", call_none2)->Threads(2);
 }
 
 }  // namespace opyard::bench

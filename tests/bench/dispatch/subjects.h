@@ -2,15 +2,14 @@
 
 #include <benchmark/benchmark.h>
 
-#include <string>
-
-// Both sides of a row are Google Benchmark functions named "<row>/<subject>", so that one process
-// runs them in turns.
+// Each row of a group is measured once for every subject, as a Google Benchmark named
+// "<row>/<subject>", so that one process runs them in turns. rows.yaml says what they mean.
+// The time that counts is "CPU"; where a row is no time, the counter "value".
 
 namespace opyard::bench {
 
-// The operators that calls go to do nothing, so that what is timed is the way there.
 void register_opyard_calls();
-void register_libtorch_calls();  // a no-op in a build without the peer
+void register_opyard_registry();
+void register_libtorch();  // in a build with the peer
 
 }  // namespace opyard::bench
