@@ -47,13 +47,12 @@ take_lock() {
   fi
 }
 
-# install_packages [LIST...]: what the lists name (one package a line; deploy/packages.txt by default) and is not there.
+# install_packages LIST...: what the lists name, one package a line, and is not there.
 install_packages() {
-  local wanted missing=() package status lists=("$@")
-  [ "${#lists[@]}" -gt 0 ] || lists=(deploy/packages.txt)
+  local wanted missing=() package status
   command -v dpkg-query >/dev/null ||
     fail "this is not a Debian system: install the counterparts of deploy/packages.txt and set OPYARD_SKIP_PACKAGES=1"
-  wanted="$(cd "$OPYARD_ROOT" && sed -e 's/#.*//' "${lists[@]}")"
+  wanted="$(cd "$OPYARD_ROOT" && sed -e 's/#.*//' "$@")"
   for package in $wanted; do
     status="$(dpkg-query -W -f '${Status}' "$package" 2>/dev/null || true)"
     [ "$status" = "install ok installed" ] || missing+=("$package")
@@ -198,7 +197,7 @@ clean_up() {
 
 # set_up PRESET [TARGET...]: packages, Python environment, build.
 set_up() {
-  [ -n "${OPYARD_SKIP_PACKAGES:-}" ] || install_packages
+  [ -n "${OPYARD_SKIP_PACKAGES:-}" ] || install_packages deploy/packages.txt
   make_venv || fail "the Python environment could not be made"
   build_preset "$@"
 }

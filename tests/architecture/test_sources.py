@@ -68,6 +68,6 @@ def test_no_private_path_is_written_down(root):
 def test_scripts_are_clean(root):
     if not shutil.which("shellcheck"):
         pytest.skip("shellcheck is not installed")
-    scripts = [root / name for name in ("deploy/run", "deploy/lib.sh", "tests/run", ".ci/run")]
+    scripts = [root / name for name in ("deploy/run", "deploy/lib.sh", "tests/run", "tests/bench/run", ".ci/run")]
     done = subprocess.run(["shellcheck", "-x", *map(str, scripts)], cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout
