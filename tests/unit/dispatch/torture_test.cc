@@ -1,132 +1,155 @@
-// Calls of one operator race with registration, overriding, removal and redefinition of the same
-// operator. Two seconds by default; OPYARD_TORTURE_SECONDS sets another length. Seeds are fixed and
-// printed.
+// Calls of the same operators race with their registration, overriding, removal and redefinition,
+// with threads that are born and die, and with synchronize(). Two seconds by default, shared by all
+// seeds; OPYARD_TORTURE_SECONDS sets another length, OPYARD_TORTURE_SEED one seed of one's own.
 
 #include <gtest/gtest.h>
 
-#include <atomic>
 #include <chrono>
 #include <cstdlib>
-#include <random>
 #include <thread>
 
-#include "opyard/dispatch/dispatcher.h"
+#include "torture_world.h"
 
-namespace opyard {
+namespace opyard::torture {
 namespace {
 
-using enum DispatchKey;
+using Clock = std::chrono::steady_clock;
 
-constexpr uint64_t kSeeds[] = {1, 20240229, 0xfeedface};
-
-int seconds() {
+double seconds() {
   const char* wish = std::getenv("OPYARD_TORTURE_SECONDS");
-  return wish ? std::atoi(wish) : 2;
+  return wish ? std::atof(wish) : 2;
 }
 
-int64_t one(const Tensor&) { return 1; }
-int64_t two(const Tensor&) { return 2; }
-void three(const Kernel&, Keys, const IValue*, uint32_t, IValue* out, uint32_t) {
-  out[0] = IValue(int64_t{3});
+std::vector<uint64_t> seeds() {
+  if (const char* wish = std::getenv("OPYARD_TORTURE_SEED")) {
+    return {std::strtoull(wish, nullptr, 0)};
+  }
+  return {1, 20240229, 0xfeedface};
 }
 
-struct Counts {
-  std::atomic<int64_t> answered{0};
-  std::atomic<int64_t> refused{0};
-  std::atomic<int64_t> wrong{0};
+// The threads of one run; each has its own stream of random numbers.
+class Threads {
+ public:
+  Threads(World& world, uint64_t seed) : world_(world), seed_(seed) {}
+  ~Threads() { stop(); }
+
+  template <typename Step>
+  void add(Step step) {
+    const uint64_t seed = seed_ + 1000 * (threads_.size() + 1);
+    threads_.emplace_back([this, step = std::move(step), seed]() mutable {
+      std::mt19937_64 random(seed);
+      while (!stop_.load(std::memory_order_relaxed)) step(random);
+    });
+  }
+  void stop() {
+    stop_ = true;
+    for (std::thread& thread : threads_) thread.join();
+    threads_.clear();
+  }
+
+  void add_all() {
+    for (int i = 0; i < 2; ++i) {
+      add([this, known = std::vector<OperatorHandle>()](std::mt19937_64& random) mutable {
+        call_something(world_, random, known);
+      });
+    }
+    add([this](std::mt19937_64& random) { be_born_and_die(random()); });
+    add([this](std::mt19937_64& random) {
+      watch_something(world_, random);
+      std::this_thread::sleep_for(std::chrono::microseconds(500));
+    });
+    add([this](std::mt19937_64&) { synchronize(); });
+    add([this, slots = std::vector<Held>(2)](std::mt19937_64& random) mutable {
+      change_something(world_, random, slots);
+      std::this_thread::sleep_for(std::chrono::microseconds(200));
+      if (stop_) {
+        for (Held& slot : slots) world_.drop(slot);
+      }
+    });
+  }
+
+ private:
+  void be_born_and_die(uint64_t seed) {
+    ++world_.threads;
+    std::thread([this, seed] {
+      std::mt19937_64 random(seed);
+      std::vector<OperatorHandle> known;
+      for (int i = 0; i < 5; ++i) call_something(world_, random, known);
+    }).join();
+  }
+  // Everything retired before it has been freed when synchronize() returns.
+  void synchronize() {
+    const int64_t retired = world_.retired;
+    world_.dispatcher.synchronize();
+    ++world_.synchronized;
+    if (world_.freed < retired) world_.wrong("synchronize() returned too early");
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+
+  World& world_;
+  const uint64_t seed_;
+  std::atomic<bool> stop_{false};
+  std::vector<std::thread> threads_;
 };
 
-// Calls until told to stop. A call is answered by one of the kernels, or refused with an error that
-// says so: nothing else may happen.
-void call_until(const std::atomic<bool>& stop, const Dispatcher& dispatcher, Counts& counts,
-                bool typed) {
-  const Tensor x = make_tensor({1}, ScalarType::kFloat32);
-  while (!stop.load(std::memory_order_relaxed)) {
-    const auto op = dispatcher.find_op("t::f");
-    if (!op || !op->entry().schema()) continue;
-    try {
-      int64_t answer = 0;
-      if (typed) {
-        answer = dispatcher.call<int64_t, const Tensor&>(*op, x);
-      } else {
-        const IValue in(x);
-        IValue out;
-        dispatcher.call_boxed(*op, &in, 1, &out, 1);
-        answer = out.to_int();
-      }
-      ++(answer >= 1 && answer <= 3 ? counts.answered : counts.wrong);
-    } catch (const Error& error) {
-      const bool known = error.code() == Code::kUnimplemented || error.code() == Code::kNotFound;
-      ++(known ? counts.refused : counts.wrong);
-    }
+// Runs until the time is over and enough has happened to mean something.
+void torture(Dispatcher& dispatcher, uint64_t seed, std::chrono::duration<double> length) {
+  World world(dispatcher);
+  Threads threads(world, seed);
+  threads.add_all();
+  std::mt19937_64 random(seed);
+  std::vector<Held> slots(8);
+  const auto end = Clock::now() + length;
+  while (Clock::now() < end || world.changes < 500 || world.answered < 200 || world.raised < 20) {
+    change_something(world, random, slots);
+    if (Clock::now() > end + std::chrono::minutes(2)) break;
   }
+  threads.stop();
+  for (Held& slot : slots) world.drop(slot);
+  world.dispatcher.check_invariants();
+  world.dispatcher.synchronize();
+  std::printf(
+      "seed %llu, %s: %lld changes (%lld refused), %lld calls = %lld answered + %lld raised, %lld "
+      "threads, %lld synchronize(), %lld events watched, %zu wrong\n",
+      static_cast<unsigned long long>(seed), world.is_global ? "global" : "own",
+      static_cast<long long>(world.changes), static_cast<long long>(world.refused_changes),
+      static_cast<long long>(world.started), static_cast<long long>(world.answered),
+      static_cast<long long>(world.raised), static_cast<long long>(world.threads),
+      static_cast<long long>(world.synchronized), static_cast<long long>(world.watched),
+      world.complaints().size());
+  EXPECT_EQ(world.complaints(), std::vector<std::string>{});
+  EXPECT_EQ(world.started, world.answered + world.raised);
+  EXPECT_GE(world.answered, 200);
+  EXPECT_GE(world.raised, 20);
+  EXPECT_GE(world.changes, 500);
+  EXPECT_EQ(world.retired, world.freed);
+  EXPECT_FALSE(dispatcher.find_op("t::f"));
 }
 
-// One random change of what is registered; slots are emptied and refilled.
-void change_something(Dispatcher& dispatcher, std::mt19937_64& random,
-                      std::vector<Registration>& slots) {
-  Registration& slot = slots[random() % slots.size()];
-  const auto put = [&](BlockKind kind, std::string_view ns, std::string_view key, auto fill) {
-    slot.reset();
-    try {
-      slot = dispatcher.register_block(kind, ns, key, fill);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), Code::kAlreadyExists) << error.message();
-    }
-  };
-  switch (random() % 7) {
-    case 0:
-      return slot.reset();
-    case 1:
-      return put(BlockKind::kFragment, "t", "", [](Library& m) { m.def("f(Tensor x) -> int"); });
-    case 2:
-      return put(BlockKind::kImpl, "t", "CPU",
-                 [](Library& m) { m.override_impl("f", OPYARD_FN(one)); });
-    case 3:
-      return put(BlockKind::kImpl, "t", "",
-                 [](Library& m) { m.override_impl("f", OPYARD_FN(two)); });
-    case 4:
-      return put(BlockKind::kImpl, "t", "AutogradCPU",
-                 [](Library& m) { m.override_impl("f", BoxedKernel{&three}); });
-    case 5:
-      return put(BlockKind::kImpl, "t", "AutogradCPU",
-                 [](Library& m) { m.override_impl("f", Fallthrough{}); });
-    default:
-      return put(BlockKind::kImpl, "_", "CPU", [](Library& m) { m.fallback(BoxedKernel{&three}); });
+void expect_nothing_remains(const Dispatcher& dispatcher) {
+  epoch::synchronize();
+  EXPECT_EQ(dispatcher.list("t::"), std::vector<std::string>{});
+  for (const char* name : {"t::f", "t::p", "t::k", "t::s"}) {
+    EXPECT_FALSE(dispatcher.find_op(name)) << name;
+    EXPECT_EQ(dispatcher.dump_state(name), "");
   }
+  EXPECT_EQ(epoch::pending(), 0u);
+  EXPECT_EQ(epoch::retired_bytes(), 0u);
 }
 
 TEST(Torture, CallsRaceWithEveryChange) {
-  const auto each = std::chrono::duration<double>(seconds()) / std::size(kSeeds);
-  for (const uint64_t seed : kSeeds) {
-    Dispatcher dispatcher;
-    Counts counts;
-    std::atomic<bool> stop{false};
-    std::thread typed([&] { call_until(stop, dispatcher, counts, true); });
-    std::thread boxed([&] { call_until(stop, dispatcher, counts, false); });
-    std::mt19937_64 random(seed);
-    std::vector<Registration> slots(6);
-    int64_t changes = 0;
-    const auto end = std::chrono::steady_clock::now() + each;
-    while (std::chrono::steady_clock::now() < end) {
-      change_something(dispatcher, random, slots);
-      if (++changes % 64 == 0) dispatcher.check_invariants();
+  const std::chrono::duration<double> each(seconds() / (2.0 * static_cast<double>(seeds().size())));
+  for (const uint64_t seed : seeds()) {
+    {
+      Dispatcher own;
+      torture(own, seed, each);
+      expect_nothing_remains(own);
     }
-    stop = true;
-    typed.join();
-    boxed.join();
-    slots.clear();
-    EXPECT_EQ(counts.wrong, 0) << "seed " << seed;
-    EXPECT_GT(counts.answered, 0) << "seed " << seed;
-    EXPECT_FALSE(dispatcher.find_op("t::f"));
-    dispatcher.synchronize();
-    std::printf("seed %llu: %lld changes, %lld calls answered, %lld refused\n",
-                static_cast<unsigned long long>(seed), static_cast<long long>(changes),
-                static_cast<long long>(counts.answered.load()),
-                static_cast<long long>(counts.refused.load()));
+    torture(Dispatcher::global(), seed, each);
+    expect_nothing_remains(Dispatcher::global());
+    if (::testing::Test::HasFailure()) break;
   }
-  EXPECT_EQ(epoch::pending(), 0u);
 }
 
 }  // namespace
-}  // namespace opyard
+}  // namespace opyard::torture

@@ -86,7 +86,7 @@ OperatorTable* Registry::build_table(const OperatorEntry& entry) {
   auto* table = new OwnedTable;
   table->op = &entry;
   table->key_positions = entry.key_positions();
-  if (entry.signature_.mangled) {
+  if (entry.signature_.mangled && !may_be_misread(entry)) {
     table->signature_name = entry.signature_.mangled;
     table->signature = table->signature_name.c_str();
   }
@@ -172,6 +172,10 @@ Registry::~Registry() {
   for (size_t i = 0; i < last->root.size; ++i)
     delete static_cast<const OwnedTable*>(last->tables()[i]);
   OwnedRoot::destroy(last);
+  // A report about pinned threads may be reading the name of an operator that one was in.
+  using Entries = decltype(entries_);
+  epoch::retire(new Entries(std::move(entries_)),
+                [](void* entries) { delete static_cast<Entries*>(entries); });
 }
 
 }  // namespace opyard

@@ -234,11 +234,12 @@ void Registry::add_def(Batch& batch, const opyard_registration& registration) {
     }
   }
   OperatorEntry& entry = entry_for_schema(batch, name, schema);
+  forget_signature(entry);  // a typed call may have fixed one before there was a schema
   ++entry.definitions_;
   entry.definition_place_ = place;
   touch(entry);
   names_changed_ = true;
-  events_.push_back({&entry, true, nullptr});
+  note_event(entry, true);
   batch.changes.push_back({Change::Kind::kDef, &entry, {}, {}, {}});
 }
 
@@ -343,10 +344,10 @@ void Registry::undo(const Change& change) {
     }
     case Change::Kind::kDef:
       --change.entry->definitions_;
-      events_.push_back({change.entry, false, nullptr});
+      note_event(*change.entry, false);
       names_changed_ = true;
       touch(*change.entry);
-      forget_signature(*change.entry);
+      if (change.entry->registrations_.empty()) forget_signature(*change.entry);
       return;
     case Change::Kind::kImpl:
       change.kernel->registered.store(false, std::memory_order_release);
@@ -360,7 +361,8 @@ void Registry::undo(const Change& change) {
     if (found->second.empty()) entry->registrations_.erase(found);
     names_changed_ = true;
     touch(*entry);
-    forget_signature(*entry);
+    const bool empty = entry->definitions_ == 0 && entry->registrations_.empty();
+    if (empty || !change.kernel->signature.empty()) forget_signature(*entry);
   }
 }
 

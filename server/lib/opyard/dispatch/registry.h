@@ -73,6 +73,7 @@ class Registry {
   struct Event {
     OperatorEntry* entry;
     bool is_defined;
+    uint64_t newest_listener;  // later ones have been told, or will be, of the state that they met
     std::shared_ptr<const OperatorListener> only;  // null: for all
   };
 
@@ -111,9 +112,11 @@ class Registry {
                                   const FunctionSchema& schema) OPYARD_REQUIRES(mutex_);
   void move_kernels(OperatorEntry& from, OperatorEntry& to) OPYARD_REQUIRES(mutex_);
   void undo_batch(Batch& batch) OPYARD_REQUIRES(mutex_);
-  // An operator without definition and kernels takes any signature again; the glue may be a
-  // plugin's.
+  // Unless a typed kernel or a static handle vouches for it: when the last typed kernel goes (its
+  // glue may be a plugin's), when nothing is left, and before a new definition.
   void forget_signature(OperatorEntry& entry) OPYARD_REQUIRES(mutex_);
+  // Its signature does not fit the schema that it was defined with last.
+  bool may_be_misread(const OperatorEntry& entry) OPYARD_REQUIRES(mutex_);
   OperatorEntry& new_entry(const std::string& name) OPYARD_REQUIRES(mutex_);
   void set_schema(OperatorEntry& entry, const FunctionSchema& schema) OPYARD_REQUIRES(mutex_);
 
@@ -125,10 +128,12 @@ class Registry {
   void publish() OPYARD_REQUIRES(mutex_);
   void check_bound() OPYARD_REQUIRES(mutex_);
   void tell_listeners() OPYARD_EXCLUDES(mutex_);
+  void note_event(OperatorEntry& entry, bool is_defined) OPYARD_REQUIRES(mutex_) {
+    events_.push_back({&entry, is_defined, next_listener_, nullptr});
+  }
   // Takes the next events to be told; false when there are none, or somebody else tells.
-  bool take_events(std::vector<Event>& events,
-                   std::vector<std::shared_ptr<const OperatorListener>>& listeners)
-      OPYARD_EXCLUDES(mutex_);
+  using Listeners = std::map<uint64_t, std::shared_ptr<const OperatorListener>>;
+  bool take_events(std::vector<Event>& events, Listeners& listeners) OPYARD_EXCLUDES(mutex_);
 
   Dispatcher& dispatcher_;
   std::atomic<const Root*> own_root_{nullptr};
@@ -143,7 +148,7 @@ class Registry {
   // Events wait here until the mutex is free; one thread at a time tells them.
   std::vector<Event> events_ OPYARD_GUARDED_BY(mutex_);
   bool telling_ OPYARD_GUARDED_BY(mutex_) = false;
-  std::map<uint64_t, std::shared_ptr<const OperatorListener>> listeners_ OPYARD_GUARDED_BY(mutex_);
+  Listeners listeners_ OPYARD_GUARDED_BY(mutex_);
   uint64_t next_listener_ OPYARD_GUARDED_BY(mutex_) = 0;
   std::set<OperatorEntry*> dirty_ OPYARD_GUARDED_BY(mutex_);
   bool names_changed_ OPYARD_GUARDED_BY(mutex_) = true;

@@ -2,6 +2,18 @@
 #include "opyard/dispatch/registry.h"
 
 namespace opyard {
+namespace {
+
+bool has_typed_kernel(const Registrations& registrations) {
+  for (const auto& [key, kernels] : registrations) {
+    for (const KernelPtr& kernel : kernels) {
+      if (!kernel->signature.empty()) return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
 
 OperatorEntry& Registry::new_entry(const std::string& name) {
   const auto index = static_cast<uint32_t>(entries_.size());
@@ -25,18 +37,28 @@ void Registry::set_schema(OperatorEntry& entry, const FunctionSchema& schema) {
 
 void Registry::move_kernels(OperatorEntry& from, OperatorEntry& to) {
   to.registrations_.swap(from.registrations_);
-  std::swap(to.signature_, from.signature_);
-  to.signature_name_.swap(from.signature_name_);
-  to.signature_place_.swap(from.signature_place_);
-  for (OperatorEntry* entry : {&from, &to}) {
-    if (entry->signature_.mangled) entry->signature_.mangled = entry->signature_name_.c_str();
-    touch(*entry);
-  }
+  touch(from);
+  touch(to);
+  // The signature of typed kernels goes with them; one that a typed call has fixed fits the old
+  // schema only, and stays.
+  if (!has_typed_kernel(to.registrations_)) return;
+  to.signature_ = from.signature_;
+  to.signature_name_ = from.signature_name_;
+  to.signature_.mangled = to.signature_name_.c_str();
+  to.signature_place_ = from.signature_place_;
+  forget_signature(from);
 }
 
 void Registry::forget_signature(OperatorEntry& entry) {
-  if (entry.bound_ || entry.definitions_ > 0 || !entry.registrations_.empty()) return;
+  if (entry.bound_ || has_typed_kernel(entry.registrations_)) return;
   entry.signature_ = {};
+}
+
+// Kernels of a definition have been compared with it. Those of an operator that has lost its own
+// may be meant for another one, while boxed kernels of the old one are still there.
+bool Registry::may_be_misread(const OperatorEntry& entry) {
+  return entry.definitions_ == 0 && entry.schema() && !entry.bound_ &&
+         schema_difference(*entry.schema(), entry.signature_.schema());
 }
 
 OperatorEntry& Registry::entry_for_schema(Batch& batch, const std::string& name,
@@ -58,6 +80,12 @@ OperatorEntry& Registry::entry_for_schema(Batch& batch, const std::string& name,
     next = &new_entry(name);
     set_schema(*next, schema);
   }
+  OPYARD_CHECK(!next->bound_ || !has_typed_kernel(current.registrations_) ||
+                   next->signature_name_ == current.signature_name_,
+               kInvalidArgument, "mismatch in kernel C++ signatures of the operator '", name, "' (",
+               text, "): '", demangle(next->signature_name_.c_str()), "' ", next->signature_place_,
+               ", and kernels that outlived the last definition with '",
+               demangle(current.signature_name_.c_str()), "' ", current.signature_place_);
   move_kernels(current, *next);
   batch.moves.emplace_back(&current, next);
   current_[name] = next;
@@ -84,7 +112,7 @@ void Registry::fix_signature(OperatorEntry& entry, const SignatureInfo& signatur
 void Registry::check_signature(const OperatorEntry& entry, const SignatureInfo& signature) {
   MutexLock lock(mutex_);
   auto& writable = const_cast<OperatorEntry&>(entry);
-  if (!entry.signature_.mangled && entry.schema()) {
+  if (entry.schema() && (!entry.signature_.mangled || may_be_misread(entry))) {
     const auto difference = schema_difference(*entry.schema(), signature.schema());
     OPYARD_CHECK(!difference, kInvalidArgument, "the operator '", entry.name(),
                  "' was accessed with a wrong signature (mismatch): its schema is '",

@@ -42,14 +42,10 @@ uint64_t Registry::add_listener(OperatorListener listener) {
   {
     MutexLock lock(mutex_);
     const auto shared = std::make_shared<const OperatorListener>(std::move(listener));
-    for (const auto& [name, entry] : current_) {
-      bool is_waiting = false;
-      for (const Event& event : events_) {
-        is_waiting |= event.entry == entry && event.is_defined && !event.only;
-      }
-      if (entry->definitions_ > 0 && !is_waiting) events_.push_back({entry, true, shared});
-    }
     id = ++next_listener_;
+    for (const auto& [name, entry] : current_) {
+      if (entry->definitions_ > 0) events_.push_back({entry, true, id, shared});
+    }
     listeners_.emplace(id, shared);
   }
   tell_listeners();
@@ -61,24 +57,23 @@ void Registry::remove_listener(uint64_t id) noexcept {
   listeners_.erase(id);
 }
 
-bool Registry::take_events(std::vector<Event>& events,
-                           std::vector<std::shared_ptr<const OperatorListener>>& listeners) {
+bool Registry::take_events(std::vector<Event>& events, Listeners& listeners) {
   MutexLock lock(mutex_);
   if (telling_ || events_.empty()) return false;
   telling_ = true;
   events.swap(events_);
-  for (const auto& [id, listener] : listeners_) listeners.push_back(listener);
+  listeners = listeners_;
   return true;
 }
 
 void Registry::tell_listeners() {
   for (;;) {
     std::vector<Event> events;
-    std::vector<std::shared_ptr<const OperatorListener>> listeners;
+    Listeners listeners;
     if (!take_events(events, listeners)) return;
     for (const Event& event : events) {
-      for (const auto& listener : listeners) {
-        if (event.only && event.only != listener) continue;
+      for (const auto& [id, listener] : listeners) {
+        if (id > event.newest_listener || (event.only && event.only != listener)) continue;
         const auto& told = event.is_defined ? listener->defined : listener->undefined;
         try {
           if (told) told(OperatorHandle(event.entry));
@@ -97,14 +92,9 @@ void Registry::check_bound() {
   const size_t waiting = epoch::retired_bytes();
   if (waiting <= epoch::retired_bound()) return;
   std::string blamed = "nobody; the reclaimer is behind";
-  const bool in_call = is_pinned();
   const PinnedRoot pin;  // keeps the names of what others are in
   auto pinned = epoch::pinned_threads();
-  if (!in_call) {
-    std::erase_if(pinned, [self = thread_state.slot->thread_id.load()](const epoch::Blame& each) {
-      return each.thread_id == self;
-    });
-  }
+  std::erase_if(pinned, [](const epoch::Blame& each) { return each.epochs_behind == 0; });
   if (!pinned.empty()) {
     const std::string_view op = pinned.front().holder ? pinned.front().holder : "";
     blamed =
