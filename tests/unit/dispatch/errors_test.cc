@@ -284,11 +284,14 @@ TEST_F(ErrorsTest, HostileNamesAndArgumentsMakeNoLongText) {
       EXPECT_LT(error.message().size(), 3000u) << error.message();
     }
   }
-  try {
-    dispatcher.get(std::string(1 << 20, 'x'));
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_LT(error.message().size(), 1000u);
+  for (const std::string& unknown : {std::string(1 << 20, 'x'), "t::" + name + "n"}) {
+    try {
+      dispatcher.get(unknown);
+      ADD_FAILURE();
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), Code::kNotFound);
+      EXPECT_LT(error.message().size(), 1000u);
+    }
   }
 }
 

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <thread>
 
+#include "opyard/core/local_keys.h"
 #include "opyard/runtime/catalog.h"
 #include "tests/unit/runtime/test_operators.h"
 
@@ -425,6 +426,19 @@ TEST_F(SessionTest, TheGeneratorIsTheSessions) {
   EXPECT_EQ(draw(4), 0) << "a seed starts anew";
   const std::shared_ptr<Session> other = yard_.sessions().open({});
   EXPECT_EQ(other->generator().offset(), 0u);
+}
+
+TEST_F(SessionTest, NoFrameInheritsThreadStateFromTheOneBefore) {
+  const auto is_fresh = [&](uint64_t seq) {
+    OpCall fresh = call(seq, "test::fresh_keys", {});
+    fresh.want = Want::kValue;
+    return run({fresh}).results.at(0).value.to_bool();
+  };
+  EXPECT_TRUE(is_fresh(1));
+  EXPECT_TRUE(run({call(2, "test::leave_keys", {})}).failures.empty());
+  EXPECT_TRUE(is_fresh(3));
+  const InferenceModeGuard of_the_caller;
+  EXPECT_TRUE(is_fresh(4));
 }
 
 TEST_F(SessionTest, AnUnreadableCallFailsAloneAndStillPoisons) {

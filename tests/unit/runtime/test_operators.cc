@@ -8,6 +8,7 @@
 
 #include "opyard/base/check.h"
 #include "opyard/base/no_destructor.h"
+#include "opyard/core/local_keys.h"
 #include "opyard/dispatch/dispatcher.h"
 
 namespace opyard::testing {
@@ -75,6 +76,11 @@ void define_other_operators(Library& m) {
   m.def("rest(int ms) -> ()",
         [](int64_t ms) { std::this_thread::sleep_for(std::chrono::milliseconds(ms)); });
   m.def("draw() -> int", [] { return static_cast<int64_t>(current_generator().reserve(1)); });
+  m.def("leave_keys() -> ()", [] { set_included_keys(KeySet::full()); });
+  m.def("fresh_keys() -> bool", [] {
+    return included_keys() == kDefaultIncluded && excluded_keys() == kDefaultExcluded &&
+           !in_inference_mode();
+  });
   m.def("over.A(Tensor x) -> Tensor", [](const Tensor& x) { return x; });
   m.def("over.B(int x) -> Tensor", [](int64_t x) { return floats({static_cast<float>(x)}); });
   m.def("present(Tensor?[] xs) -> int",

@@ -112,12 +112,14 @@ OperatorHandle Dispatcher::get(std::string_view name) const {
   if (const auto found = find_op(name)) {
     found->schema();
     raise(Code::kFailedPrecondition,
-          str_cat("the operator '", name,
+          str_cat("the operator '", name.substr(0, 200),
                   "' has kernels, but its definition has gone; def() it again, or load the plugin "
                   "that does"));
   }
   std::string hint;
-  for (const std::string& near : nearest(name)) hint += (hint.empty() ? "" : ", ") + near;
+  for (const std::string& near : nearest(name)) {
+    hint += (hint.empty() ? "" : ", ") + near.substr(0, 200);
+  }
   raise(Code::kNotFound,
         str_cat("there is no operator '", name.substr(0, 200), "'",
                 hint.empty() ? std::string() : str_cat("; the nearest names are ", hint)));
