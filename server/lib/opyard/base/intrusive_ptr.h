@@ -41,7 +41,9 @@ class IntrusivePtr {
     if (ptr_) ptr_->retain();
   }
   IntrusivePtr(IntrusivePtr&& other) noexcept : ptr_(std::exchange(other.ptr_, nullptr)) {}
-  ~IntrusivePtr() { reset(); }
+  [[gnu::always_inline]] ~IntrusivePtr() {
+    if (ptr_ && ptr_->release()) T::destroy(ptr_);
+  }
   IntrusivePtr& operator=(IntrusivePtr other) noexcept {
     std::swap(ptr_, other.ptr_);
     return *this;
