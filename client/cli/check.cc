@@ -38,7 +38,7 @@ int check_ops(const Options& options, std::ostream& out) {
                "' is no way to run the cases yet; wanted local or grpc");
   client::Client yard =
       options.via == "local"
-          ? client::Client(client::make_local_transport(options.plugin_dir, options.plugins))
+          ? client::Client(client::make_local_transport(options.plugin_dirs, options.plugins))
           : client::connect(options.address, {.label = "opyard-check"});
   client::CheckResult result;
   for (const std::string& file : options.files) {

@@ -17,19 +17,6 @@ using client::Client;
 using client::HostTensor;
 using client::Output;
 
-Client open_yard(const Options& options) {
-  if (options.local) {
-    return Client(client::make_local_transport(options.plugin_dir, options.plugins));
-  }
-  return client::connect(options.address, {.label = "opyard-cli"});
-}
-
-std::string json_list(const std::vector<std::string>& texts) {
-  std::string out;
-  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + quoted_json(text);
-  return "[" + out + "]";
-}
-
 std::string joined(const std::vector<std::string>& texts) {
   std::string out;
   for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + text;
@@ -44,50 +31,37 @@ std::vector<const HostTensor*> tensors_of(const std::vector<Output>& outputs) {
   return tensors;
 }
 
+// "c.npy" for all of several results becomes c.0.npy, c.1.npy, …
+std::string numbered(const std::string& file, size_t number) {
+  const size_t dot = file.ends_with(".npy") ? file.size() - 4 : file.size();
+  return str_cat(file.substr(0, dot), ".", number, file.substr(dot));
+}
+
 void write_outputs(const Options& options, const std::vector<Output>& outputs, std::ostream& out) {
   const std::vector<const HostTensor*> tensors = tensors_of(outputs);
-  OPYARD_CHECK(options.outputs.size() <= tensors.size(), kInvalidArgument, "got ",
-               options.outputs.size(), " files to write, but the call has ", tensors.size(),
-               " tensors as results");
-  for (size_t i = 0; i < options.outputs.size(); ++i) {
-    write_npy(options.outputs[i], *tensors[i]);
-    if (!options.json) out << "wrote " << options.outputs[i] << "\n";
+  std::vector<std::string> files = options.outputs;
+  if (files.empty()) return;
+  if (files.size() == 1 && tensors.size() > 1) {
+    for (size_t i = 0; i < tensors.size(); ++i) files.push_back(numbered(files.front(), i));
+    files.erase(files.begin());
   }
-}
-
-// "CPU", "CPU,AutogradCPU": names of dispatch keys begin with a capital letter; no value does, but
-// these.
-bool names_keys(const std::string& word) {
-  if (word == "True" || word == "False" || word == "None" || word == "NaN" ||
-      word.starts_with("Inf")) {
-    return false;
+  OPYARD_CHECK(files.size() == tensors.size(), kInvalidArgument, "got ", files.size(),
+               " files to write, but the call has ", tensors.size(),
+               " tensors as results; give -o once for each, or once for numbered files");
+  for (size_t i = 0; i < files.size(); ++i) {
+    write_npy(files[i], *tensors[i]);
+    if (!options.json) out << "wrote " << files[i] << "\n";
   }
-  if (word.empty() || word[0] < 'A' || word[0] > 'Z') return false;
-  return word.find_first_not_of(
-             "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_,") == word.npos;
-}
-
-void split_keys(const std::string& word, std::vector<std::string>* keys) {
-  size_t begin = 0;
-  while (begin <= word.size()) {
-    const size_t end = std::min(word.find(',', begin), word.size());
-    if (end > begin) keys->push_back(word.substr(begin, end - begin));
-    begin = end + 1;
-  }
-}
-
-std::string steps_json(const std::vector<client::TrailStep>& steps) {
-  std::string out;
-  for (const client::TrailStep& step : steps) {
-    out +=
-        str_cat(out.empty() ? "" : ", ", "{\"key\": ", quoted_json(step.key),
-                ", \"kernel\": ", quoted_json(step.kernel), ", \"rule\": ", quoted_json(step.rule),
-                ", \"source\": ", quoted_json(step.source), "}");
-  }
-  return "[" + out + "]";
 }
 
 }  // namespace
+
+Client open_yard(const Options& options) {
+  if (options.local) {
+    return Client(client::make_local_transport(options.plugin_dirs, options.plugins));
+  }
+  return client::connect(options.address, {.label = "opyard-cli"});
+}
 
 int ping(const Options& options, std::ostream& out) {
   const auto start = std::chrono::steady_clock::now();
@@ -118,6 +92,10 @@ int call(const Options& options, std::ostream& out) {
     out << results_json(outputs) << "\n";
   } else if (options.outputs.empty()) {
     out << pretty(outputs);
+  } else {
+    for (const Output& output : outputs) {
+      if (output.kind == Output::Kind::kValue) out << pretty(output.value) << "\n";
+    }
   }
   write_outputs(options, outputs, out);
   return 0;
@@ -140,46 +118,6 @@ int ops(const Options& options, std::ostream& out) {
     out << "{\"ops\": [" << json << "]}\n";
   } else if (schemas.empty()) {
     out << "no operator's name starts with '" << prefix << "'\n";
-  }
-  return 0;
-}
-
-int explain(const Options& options, std::ostream& out) {
-  Client yard = open_yard(options);
-  client::ExplainQuestion question{options.op, {}, {}, {}, {}, {}};
-  bool keys = !options.words.empty();
-  for (const std::string& word : options.words) keys = keys && names_keys(word);
-  for (const std::string& word : options.include) split_keys(word, &question.include);
-  for (const std::string& word : options.exclude) split_keys(word, &question.exclude);
-  if (keys) {
-    for (const std::string& word : options.words) split_keys(word, &question.keys);
-  } else if (!options.words.empty()) {
-    BoundCall bound = bind_words(yard.transport().get_schema(options.op), options.words);
-    question.op = bound.schema.name;
-    question.args = std::move(bound.args);
-    question.kwargs = std::move(bound.kwargs);
-  }
-  const client::Trail trail = yard.explain(std::move(question));
-  if (options.json) {
-    out << str_cat("{\"chosen\": ", trail.chosen.empty() ? "null" : quoted_json(trail.chosen),
-                   ", \"steps\": ", steps_json(trail.steps),
-                   ", \"text\": ", quoted_json(trail.text), "}\n");
-  } else {
-    out << trail.text;
-  }
-  return 0;
-}
-
-int table(const Options& options, std::ostream& out) {
-  Client yard = open_yard(options);
-  const client::Trail trail = yard.transport().table(options.op, options.registrations);
-  if (options.json) {
-    out << str_cat("{\"op\": ", quoted_json(options.op), ", \"rows\": ", steps_json(trail.steps),
-                   ", \"text\": ", quoted_json(trail.text), "}\n");
-  } else if (options.full || options.registrations) {
-    out << trail.text;
-  } else {
-    out << options.op << "\n" << fold_table(trail.text);
   }
   return 0;
 }

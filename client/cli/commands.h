@@ -14,17 +14,22 @@ namespace opyard::cli {
 struct Options {
   std::string address;                      // empty: OPYARD_ADDRESS, then the default
   bool local = false;                       // embed the library instead
-  std::string plugin_dir;                   // for local; empty: the library's own
+  std::vector<std::string> plugin_dirs;     // for local; empty: the library's own
   std::vector<std::string> plugins{"cpu"};  // for local
   bool json = false;
 
   std::string op;
-  std::vector<std::string> words;    // arguments of call and explain; the prefix of ops
+  std::vector<std::string> words;    // arguments of call, explain and trace; the prefix of ops
   std::vector<std::string> outputs;  // files that results are written to
   std::vector<std::string> include;
   std::vector<std::string> exclude;
-  bool full = false;           // table: every key, in the dispatcher's own format
-  bool registrations = false;  // table: what was registered
+  bool all = false;            // table: a line for every slot
+  bool dump = false;           // table: what each key resolves to, in the reference's format
+  bool state = false;          // table: what was registered, in the reference's format
+  bool check = false;          // table: compares all stored tables
+  std::string session;         // trace: the token of the session to follow, in hexadecimal
+  std::string op_prefix;       // trace: these operators only
+  uint64_t count = 0;          // trace: ends after so many lines; 0: never
   std::string via = "local";   // check ops
   std::string device = "cpu";  // check ops
   std::vector<std::string> files;
@@ -37,11 +42,11 @@ int call(const Options& options, std::ostream& out);
 int ops(const Options& options, std::ostream& out);
 int explain(const Options& options, std::ostream& out);
 int table(const Options& options, std::ostream& out);
+int trace(const Options& options, std::ostream& out);
 int check_dispatch(const Options& options, std::ostream& out);
 int check_ops(const Options& options, std::ostream& out);
 
-// The table's lines ("KEY: KERNEL [REASON]") with equal ones together and fallthroughs last, for
-// people.
-std::string fold_table(const std::string& dump);
+// The yard that the options name: a daemon, or one in this process.
+client::Client open_yard(const Options& options);
 
 }  // namespace opyard::cli

@@ -132,6 +132,12 @@ struct ValueToJson {
 
 }  // namespace
 
+std::string json_list(const std::vector<std::string>& texts) {
+  std::string out;
+  for (const std::string& text : texts) out += (out.empty() ? "" : ", ") + quoted_json(text);
+  return "[" + out + "]";
+}
+
 std::string quoted_json(const std::string& text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }

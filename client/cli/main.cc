@@ -19,7 +19,7 @@ constexpr char kGuard = '\x01';
 using Command = int (*)(const Options&, std::ostream&);
 
 constexpr char kTop[] =
-    "opyard: call operators, ask how they are routed, check cases.\n"
+    "opyard: call operators, see how they are routed, check cases.\n"
     "The yard is a daemon (see --address), or this process itself with --local.";
 
 constexpr char kCallHelp[] =
@@ -36,7 +36,8 @@ constexpr char kCallHelp[] =
 
 constexpr char kExplainHelp[] =
     "Shows how a call would be routed, without running it.\n\n"
-    "Takes dispatch keys, or arguments as in call; without either it asks for a tensor on cpu.\n\n"
+    "Takes dispatch keys, or arguments as in call; without either it asks for a tensor on cpu.\n"
+    "Of several overloads the one that the arguments fit best is taken; with keys, name one.\n\n"
     "Examples:\n"
     "  opyard explain aten::add.Tensor CPU AutogradCPU\n"
     "  opyard explain aten::add.Tensor CUDA,AutogradCUDA --exclude AutogradCUDA\n"
@@ -44,10 +45,27 @@ constexpr char kExplainHelp[] =
 
 constexpr char kTableHelp[] =
     "Shows which kernel stands at which dispatch key.\n\n"
+    "Keys with the same kernel stand in one line. Lines are as wide as the terminal ($COLUMNS),\n"
+    "and not wrapped in files and pipes.\n\n"
     "Examples:\n"
     "  opyard table aten::add.Tensor\n"
-    "  opyard table aten::add.Tensor --full            one line per key\n"
-    "  opyard table aten::add.Tensor --registrations   what was registered, newest first";
+    "  opyard table aten::add.Tensor --all     a line for every key\n"
+    "  opyard table aten::add.Tensor --dump    PyTorch's dump of the computed table\n"
+    "  opyard table aten::add.Tensor --state   PyTorch's dump of what was registered\n"
+    "  opyard table --check                    compares all tables with their registrations";
+
+constexpr char kTraceHelp[] =
+    "Shows what calls go through, a line for each entry into the dispatcher.\n\n"
+    "With an operator and arguments: runs that call and shows its lines, then its results.\n"
+    "Without: follows a running session until Ctrl-C. Whoever has a session's token may follow "
+    "it;\n"
+    "a Python program finds its own in yard.session. Lines that come faster than they can be\n"
+    "shown are counted and left out; calls never wait.\n\n"
+    "Examples:\n"
+    "  opyard trace aten::add '[1,2]' '[3,4]'\n"
+    "  opyard trace aten::add '[1,2]' '[3,4]' --local\n"
+    "  opyard trace --session 5f0c8e27a1b94d36908d7e52c4f1a60b --op aten::mm --count 100\n"
+    "  OPYARD_SESSION=5f0c8e27a1b94d36908d7e52c4f1a60b opyard trace --json";
 
 constexpr char kCheckHelp[] =
     "Runs cases that are written down as YAML: dispatcher scenarios, or operator results.\n\n"
@@ -72,7 +90,9 @@ class CommandLine {
                     "unix:PATH or HOST:PORT of the daemon (default: $OPYARD_ADDRESS, then the "
                     "user's own socket)");
     app_.add_flag("--local", options_.local, "use the library in this process, no daemon");
-    app_.add_option("--plugin-dir", options_.plugin_dir, "with --local: where plugins are");
+    app_.add_option("--plugin-dir", options_.plugin_dirs,
+                    "with --local: where plugins are, may be repeated (default: the library's own)")
+        ->allow_extra_args(false);
     app_.add_option("--plugin", options_.plugins,
                     "with --local: a plugin to load, may be repeated (default: cpu; naming any "
                     "replaces it)")
@@ -83,7 +103,10 @@ class CommandLine {
     CLI::App* call_app = add(app_, "call", kCallHelp, &call);
     call_app->add_option("OP", options_.op, "the operator, aten::add.Tensor")->required();
     call_app->add_option("ARG", options_.words, "arguments, then name=value");
-    call_app->add_option("-o,--output", options_.outputs, "write the tensor to this .npy file")
+    call_app
+        ->add_option("-o,--output", options_.outputs,
+                     "write the tensor to this .npy file; once for each result, or once "
+                     "for numbered files (c.0.npy, c.1.npy, …)")
         ->expected(1);
     CLI::App* ops_app = add(app_, "ops", kOpsHelp, &ops);
     ops_app->add_option("PREFIX", options_.words, "beginning of the names")->expected(0, 1);
@@ -95,9 +118,16 @@ class CommandLine {
     explain_app->add_option("--exclude", options_.exclude, "keys that the thread takes away")
         ->expected(1);
     CLI::App* table_app = add(app_, "table", kTableHelp, &table);
-    table_app->add_option("OP", options_.op, "the operator")->required();
-    table_app->add_flag("--full", options_.full, "one line per key");
-    table_app->add_flag("--registrations", options_.registrations, "what was registered");
+    table_app->add_option("OP", options_.op, "the operator");
+    CLI::Option* all = table_app->add_flag("--all", options_.all, "a line for every key");
+    CLI::Option* dump = table_app->add_flag("--dump", options_.dump,
+                                            "what each key resolves to, in PyTorch's format");
+    CLI::Option* state =
+        table_app->add_flag("--state", options_.state, "what was registered, in PyTorch's format");
+    table_app->add_flag("--check", options_.check, "compare all tables with their registrations");
+    dump->excludes(all, state);
+    state->excludes(all);
+    add_trace();
     add_check();
   }
 
@@ -141,6 +171,17 @@ class CommandLine {
     CLI::App* app = add_described(parent, name, help);
     app->callback([this, command] { chosen_ = command; });
     return app;
+  }
+
+  void add_trace() {
+    CLI::App* app = add(app_, "trace", kTraceHelp, &trace);
+    app->add_option("OP", options_.op, "the operator to call");
+    app->add_option("ARG", options_.words, "arguments as in call");
+    app->add_option("--op", options_.op_prefix, "show operators whose name starts so")->expected(1);
+    app->add_option("--count", options_.count, "end after so many lines")->expected(1);
+    app->add_option("--session", options_.session,
+                    "token of the session to follow, 32 hexadecimal digits [OPYARD_SESSION]")
+        ->expected(1);
   }
 
   void add_check() {

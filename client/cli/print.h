@@ -20,6 +20,7 @@ std::string pretty(const std::vector<client::Output>& outputs);
 std::string results_json(const std::vector<client::Output>& outputs);
 
 std::string quoted_json(const std::string& text);
+std::string json_list(const std::vector<std::string>& texts);
 // The shortest decimal text that reads back as the same element.
 std::string real_text(double value, std::string_view dtype);
 

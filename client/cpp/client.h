@@ -24,6 +24,8 @@ namespace opyard::client {
 struct ConnectOptions {
   std::chrono::milliseconds deadline{30'000};  // of every call
   std::string label = "opyard-cpp";            // names the session in the daemon's log
+  // The token (16 bytes) of a session that another opened: it is joined, and not closed at the end.
+  std::string session{};
 };
 
 // One return: a tensor (with its elements, if they were wanted), a plain value, or a list of

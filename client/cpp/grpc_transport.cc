@@ -1,6 +1,9 @@
 #include <grpcpp/grpcpp.h>
 
 #include <algorithm>
+#include <atomic>
+#include <functional>
+#include <future>
 #include <mutex>
 #include <thread>
 
@@ -60,7 +63,7 @@ class GrpcTransport final : public Transport {
         registry_(v1::Registry::NewStub(channel_)) {}
 
   ~GrpcTransport() override {
-    if (token_.empty()) return;
+    if (token_.empty() || token_ == options_.session) return;
     try {
       v1::CloseSessionRequest request;
       request.set_token(token_);
@@ -153,24 +156,30 @@ class GrpcTransport final : public Transport {
       prepare(context);
     }
     check(registry_->Explain(&context, request, &reply));
-    Trail trail{reply.text(), {}, reply.chosen()};
-    for (const v1::ExplainStep& step : reply.steps()) trail.steps.push_back(wire::decode(step));
-    return trail;
+    return wire::decode(reply);
   }
 
-  Trail table(const std::string& op, bool registrations) override {
+  Table table(const std::string& op, TableKind kind, uint32_t width) override {
     v1::DumpTableRequest request;
     request.set_op(op);
-    request.set_kind(registrations ? v1::DumpTableRequest::REGISTRATIONS
-                                   : v1::DumpTableRequest::COMPUTED);
+    request.set_kind(static_cast<v1::DumpTableRequest::Kind>(kind));
+    request.set_width(width);
     v1::DumpTableReply reply;
     grpc::ClientContext context;
     prepare(context);
     check(registry_->DumpTable(&context, request, &reply));
-    Trail trail{reply.text(), {}, {}};
-    for (const v1::ExplainStep& row : reply.rows()) trail.steps.push_back(wire::decode(row));
-    return trail;
+    return wire::decode(reply);
   }
+
+  std::string check_invariants() override {
+    v1::CheckInvariantsReply reply;
+    grpc::ClientContext context;
+    prepare(context);
+    check(registry_->CheckInvariants(&context, {}, &reply));
+    return reply.text();
+  }
+
+  std::unique_ptr<TraceReader> trace(const std::string& prefix) override;
 
  private:
   void prepare(grpc::ClientContext& context) const {
@@ -203,12 +212,13 @@ class GrpcTransport final : public Transport {
     if (status.ok()) return;
     const int number = status.error_code();
     const Code code = number >= 1 && number <= 16 ? static_cast<Code>(number) : Code::kUnknown;
-    if (code == Code::kUnavailable) {
+    const bool said_by_daemon = !status.error_details().empty();
+    if (code == Code::kUnavailable && !said_by_daemon) {
       raise(code,
             str_cat("no daemon answers at ", address_, " (", status.error_message(),
                     "); start opyardd, or name its address with --address or ", "OPYARD_ADDRESS"));
     }
-    if (code == Code::kDeadlineExceeded) {
+    if (code == Code::kDeadlineExceeded && !said_by_daemon) {
       raise(code, str_cat("no answer from ", address_, " within ", options_.deadline.count(),
                           " ms (", status.error_message(), ")"));
     }
@@ -223,9 +233,69 @@ class GrpcTransport final : public Transport {
   const std::unique_ptr<v1::Tensors::Stub> tensors_;
   const std::unique_ptr<v1::Registry::Stub> registry_;
   std::mutex mutex_;
-  std::string token_;               // guarded by mutex_
-  uint64_t chunk_ = kDefaultChunk;  // guarded by mutex_
+  std::string token_ = options_.session;  // guarded by mutex_
+  uint64_t chunk_ = kDefaultChunk;        // guarded by mutex_
 };
+
+class GrpcTraceReader final : public TraceReader {
+ public:
+  using Check = std::function<void(const grpc::Status&)>;
+
+  GrpcTraceReader(v1::Ops::Stub& ops, const std::string& session, const std::string& prefix,
+                  std::chrono::milliseconds deadline, Check check)
+      : check_(std::move(check)) {
+    context_.AddMetadata(kSessionKey, session);
+    stream_ = ops.Trace(&context_);
+    v1::TraceRequest request;
+    request.set_op_prefix(prefix);
+    stream_->Write(request);
+    v1::TraceReply reply;
+    auto started = std::async(std::launch::async, [&] { return stream_->Read(&reply); });
+    const bool late = started.wait_for(deadline) != std::future_status::ready;
+    if (late) context_.TryCancel();
+    if (started.get() && !late) return;
+    finished_ = true;
+    const grpc::Status status = stream_->Finish();
+    OPYARD_CHECK(!late, kDeadlineExceeded, "the daemon did not begin to trace within ",
+                 deadline.count(), " ms");
+    check_(status);
+    raise(Code::kInternal, "the daemon ended the trace before it began");
+  }
+  ~GrpcTraceReader() override {
+    context_.TryCancel();
+    if (!finished_) stream_->Finish();
+  }
+
+  bool read(TraceBatch* batch) override {
+    if (finished_) return false;
+    v1::TraceReply reply;
+    if (stream_->Read(&reply)) {
+      *batch = wire::decode(reply);
+      return true;
+    }
+    finished_ = true;
+    const grpc::Status status = stream_->Finish();
+    if (!cancelled_.load()) check_(status);
+    return false;
+  }
+  void stop() override { stream_->WritesDone(); }
+  void cancel() override {
+    cancelled_.store(true);
+    context_.TryCancel();
+  }
+
+ private:
+  const Check check_;
+  grpc::ClientContext context_;
+  std::unique_ptr<grpc::ClientReaderWriter<v1::TraceRequest, v1::TraceReply>> stream_;
+  std::atomic<bool> cancelled_{false};
+  bool finished_ = false;
+};
+
+std::unique_ptr<TraceReader> GrpcTransport::trace(const std::string& prefix) {
+  return std::make_unique<GrpcTraceReader>(*ops_, session(), prefix, options_.deadline,
+                                           [this](const grpc::Status& status) { check(status); });
+}
 
 TensorMeta GrpcTransport::put(Id id, const HostTensor& tensor) {
   v1::PutReply reply;

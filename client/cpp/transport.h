@@ -89,16 +89,65 @@ struct OpSchema {
   std::vector<SchemaArgument> returns;
 };
 
+// A kernel on the way of a call, or a row of a table.
 struct TrailStep {
-  std::string key;
+  std::string key;  // of a folded row the first
   std::string kernel;
   std::string rule;
-  std::string source;
+  std::string source;  // the plugin; empty where there is no kernel
+  std::string op;
+  uint64_t generation = 0;
+  std::string place;
+  std::vector<std::string> keys;  // of a row: all that it stands for
+  std::string kind;               // of a row: "kernel", "fallback", "fallthrough", "missing", …
 };
 struct Trail {
   std::string text;  // for people
   std::vector<TrailStep> steps;
   std::string chosen;  // empty when the call would fail
+  std::string op;      // with overload
+  std::string schema;
+  std::vector<std::string> arguments;
+  std::vector<std::string> included;
+  std::vector<std::string> excluded;
+  std::vector<std::string> fallthrough;
+  std::vector<std::string> remaining;
+  bool fails = false;
+};
+
+// kComputed and kRegistrations in the reference's line formats; kFolded and kSlots in columns.
+enum class TableKind : uint8_t { kComputed, kRegistrations, kFolded, kSlots };
+struct Table {
+  std::string op;  // with overload
+  std::string text;
+  std::vector<TrailStep> rows;
+};
+
+// One entry into the dispatcher.
+struct TraceLine {
+  std::string text;  // " [call] op=[aten::ones], key=[CPU]"
+  std::string op;
+  std::string key;
+  std::string label;
+  uint32_t depth = 0;
+};
+struct TraceBatch {
+  std::vector<TraceLine> lines;
+  uint64_t lost = 0;  // after these, for want of room
+};
+
+// The calls of a session while they run. One thread reads; stop() and cancel() may be called by
+// any, also before it goes.
+class TraceReader {
+ public:
+  virtual ~TraceReader() = default;
+  // Waits for lines; false after the last ones. Raises ABORTED when the session has ended,
+  // UNAVAILABLE when the daemon goes.
+  virtual bool read(TraceBatch* batch) = 0;
+  // Nothing more is wanted but the lines of calls that have been answered.
+  virtual void stop() = 0;
+  // Ends read() at once: it returns false.
+  virtual void cancel() = 0;
 };
 
 // What explain() is asked about: keys, or arguments whose keys are taken.
@@ -132,8 +181,12 @@ class Transport {
   // One overload by its full name, all of a bare name. NOT_FOUND names the nearest.
   virtual std::vector<OpSchema> get_schema(const std::string& op) = 0;
   virtual Trail explain(const ExplainQuestion& question) = 0;
-  // What each key resolves to; or what was registered.
-  virtual Trail table(const std::string& op, bool registrations) = 0;
+  // `width`: see v1::DumpTableRequest.
+  virtual Table table(const std::string& op, TableKind kind, uint32_t width) = 0;
+  // Raises INTERNAL when a stored table is wrong; says how many were looked at.
+  virtual std::string check_invariants() = 0;
+  // The session's calls from the return on, of operators whose full name starts with `prefix`.
+  virtual std::unique_ptr<TraceReader> trace(const std::string& prefix) = 0;
 };
 
 }  // namespace opyard::client

@@ -55,6 +55,11 @@ struct ValueEncoder {
   }
 };
 
+template <typename Field>
+std::vector<std::string> texts(const Field& field) {
+  return {field.begin(), field.end()};
+}
+
 Code code_of(int32_t code) noexcept {
   return code >= 1 && code <= 16 ? static_cast<Code>(code) : Code::kUnknown;
 }
@@ -218,7 +223,39 @@ OpSchema decode(const v1::OpSchema& schema) {
 }
 
 TrailStep decode(const v1::ExplainStep& step) {
-  return {step.key(), step.kernel(), step.rule(), step.source()};
+  return {step.key(),        step.kernel(), step.rule(),        step.source(), step.op(),
+          step.generation(), step.place(),  texts(step.keys()), step.kind()};
+}
+
+Trail decode(const v1::ExplainReply& reply) {
+  Trail trail{reply.text(),
+              {},
+              reply.chosen(),
+              reply.op(),
+              reply.schema(),
+              texts(reply.arguments()),
+              texts(reply.included()),
+              texts(reply.excluded()),
+              texts(reply.fallthrough()),
+              texts(reply.remaining()),
+              reply.fails()};
+  for (const v1::ExplainStep& step : reply.steps()) trail.steps.push_back(decode(step));
+  return trail;
+}
+
+Table decode(const v1::DumpTableReply& reply) {
+  Table table{reply.op(), reply.text(), {}};
+  for (const v1::ExplainStep& row : reply.rows()) table.rows.push_back(decode(row));
+  return table;
+}
+
+TraceBatch decode(const v1::TraceReply& reply) {
+  TraceBatch batch;
+  for (const v1::TraceLine& line : reply.lines()) {
+    batch.lines.push_back({line.text(), line.op(), line.key(), line.label(), line.depth()});
+  }
+  batch.lost = reply.lost();
+  return batch;
 }
 
 }  // namespace opyard::client::wire

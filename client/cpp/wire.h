@@ -21,5 +21,8 @@ Reply decode(v1::OpReply& reply);
 ServerInfo decode(const v1::HandshakeReply& reply);
 OpSchema decode(const v1::OpSchema& schema);
 TrailStep decode(const v1::ExplainStep& step);
+Trail decode(const v1::ExplainReply& reply);
+Table decode(const v1::DumpTableReply& reply);
+TraceBatch decode(const v1::TraceReply& reply);
 
 }  // namespace opyard::client::wire

@@ -1,6 +1,7 @@
 #include "client/local/convert.h"
 
 #include "opyard/base/check.h"
+#include "opyard/dispatch/operator_entry.h"
 #include "opyard/runtime/tensor_bytes.h"
 
 namespace opyard::client {
@@ -63,6 +64,18 @@ std::vector<SchemaArgument> from_arguments(const std::vector<Argument>& argument
                     a.kwarg_only, alias});
   }
   return list;
+}
+
+template <typename Keys>
+std::vector<std::string> names_of(const Keys& keys) {
+  std::vector<std::string> names;
+  for (const DispatchKey key : keys) names.push_back(to_string(key));
+  return names;
+}
+
+TrailStep from_hop(const Hop& hop) {
+  return {to_string(hop.key), hop.kernel, hop.reason, hop.plugin, hop.op,
+          hop.generation,     hop.place,  {},         {}};
 }
 
 }  // namespace
@@ -142,10 +155,39 @@ OpSchema from_schema(const FunctionSchema& schema) {
           from_arguments(schema.returns)};
 }
 
-Trail from_trail(const runtime::Trail& trail) {
-  Trail out{trail.text, {}, trail.chosen};
-  for (const runtime::TrailStep& step : trail.steps) {
-    out.steps.push_back({step.key, step.kernel, step.rule, step.source});
+Trail from_explanation(const Explanation& explanation) {
+  Trail out;
+  out.text = to_string(explanation);
+  for (const Hop& hop : explanation.trail) out.steps.push_back(from_hop(hop));
+  if (!explanation.fails) out.chosen = to_string(explanation.chosen);
+  out.op = explanation.op;
+  out.schema = explanation.schema;
+  out.arguments = names_of(explanation.arguments.keys());
+  out.included = names_of(explanation.included.keys());
+  out.excluded = names_of(explanation.excluded.keys());
+  out.fallthrough = names_of(explanation.fallthrough.keys());
+  out.remaining = names_of(explanation.keys.keys());
+  out.fails = explanation.fails;
+  return out;
+}
+
+Table from_table(const runtime::Table& table) {
+  Table out{table.op, table.text, {}};
+  for (const TableGroup& group : table.rows) {
+    const TableRow& row = group.row;
+    TrailStep& step = out.rows.emplace_back(from_hop(
+        {table.op, row.key, row.kernel, row.reason, row.plugin, row.generation, row.place}));
+    step.keys = names_of(group.keys);
+    step.kind = kind_of(row);
+  }
+  return out;
+}
+
+TraceBatch from_batch(const runtime::TraceBatch& batch) {
+  TraceBatch out{{}, batch.lost};
+  for (const runtime::TracedCall& call : batch.calls) {
+    out.lines.push_back({call.text(), call.op->name(), to_string(call.key),
+                         std::string(to_string(call.label)), call.depth});
   }
   return out;
 }

@@ -4,6 +4,7 @@
 #include "opyard/dispatch/schema.h"
 #include "opyard/runtime/catalog.h"
 #include "opyard/runtime/frame.h"
+#include "opyard/runtime/trace.h"
 
 // Between the client's types and the runtime's.
 
@@ -17,6 +18,8 @@ TensorMeta meta_of(Id id, const Tensor& tensor);
 // With a copy of the elements, where the host can read them.
 HostTensor host_copy(const Tensor& tensor);
 OpSchema from_schema(const FunctionSchema& schema);
-Trail from_trail(const runtime::Trail& trail);
+Trail from_explanation(const Explanation& explanation);
+Table from_table(const runtime::Table& table);
+TraceBatch from_batch(const runtime::TraceBatch& batch);
 
 }  // namespace opyard::client

@@ -1,7 +1,9 @@
 #include "client/local/local_transport.h"
 
+#include <condition_variable>
 #include <cstring>
 #include <future>
+#include <mutex>
 
 #include "client/local/convert.h"
 #include "opyard/base/check.h"
@@ -21,10 +23,54 @@ auto in_session_of(runtime::Session& session, Work work) {
   return result.get();
 }
 
+class LocalTraceReader final : public TraceReader {
+ public:
+  LocalTraceReader(runtime::Traces& traces, runtime::Session& session, const std::string& prefix)
+      : following_(traces.follow(session, prefix, [signal = signal_] { signal->wake(); })) {}
+
+  bool read(TraceBatch* batch) override {
+    std::unique_lock lock(signal_->mutex);
+    signal_->woken.wait(lock, [this] {
+      return signal_->stopped || signal_->cancelled || following_->feed().has_some();
+    });
+    if (signal_->cancelled || !following_->feed().has_some()) return false;
+    *batch = from_batch(following_->feed().take(kLinesAtOnce));
+    return true;
+  }
+  void stop() override {
+    following_->stop();
+    const std::lock_guard lock(signal_->mutex);
+    signal_->stopped = true;
+    signal_->woken.notify_all();
+  }
+  void cancel() override {
+    const std::lock_guard lock(signal_->mutex);
+    signal_->cancelled = true;
+    signal_->woken.notify_all();
+  }
+
+ private:
+  static constexpr size_t kLinesAtOnce = 512;
+  // May be woken after the reader has gone.
+  struct Signal {
+    std::mutex mutex;
+    std::condition_variable woken;
+    bool stopped = false;
+    bool cancelled = false;
+    void wake() {
+      const std::lock_guard lock(mutex);
+      woken.notify_all();
+    }
+  };
+  const std::shared_ptr<Signal> signal_ = std::make_shared<Signal>();
+  const std::unique_ptr<runtime::Following> following_;
+};
+
 class LocalTransport final : public Transport {
  public:
-  LocalTransport(const std::string& plugin_dir, const std::vector<std::string>& plugins)
-      : yard_(options_with(plugin_dir)) {
+  LocalTransport(const std::vector<std::string>& plugin_dirs,
+                 const std::vector<std::string>& plugins)
+      : yard_(options_with(plugin_dirs)) {
     for (const std::string& plugin : plugins) yard_.load_plugin(plugin);
     session_ = yard_.sessions().open({.label = "local"});
     use_ = runtime::SessionUse(session_);
@@ -111,19 +157,25 @@ class LocalTransport final : public Transport {
     call.op = question.op;
     fill_operands(question.args, question.kwargs, call);
     return in_session_of(*session_, [&] {
-      return from_trail(runtime::explain_call(call, question.keys, question.include,
-                                              question.exclude, session_.get()));
+      return from_explanation(runtime::explain_call(call, question.keys, question.include,
+                                                    question.exclude, session_.get()));
     });
   }
 
-  Trail table(const std::string& op, bool registrations) override {
-    return from_trail(runtime::dump_table(op, registrations));
+  Table table(const std::string& op, TableKind kind, uint32_t width) override {
+    return from_table(runtime::dump_table(op, static_cast<runtime::TableKind>(kind), width));
+  }
+
+  std::string check_invariants() override { return runtime::check_tables().text; }
+
+  std::unique_ptr<TraceReader> trace(const std::string& prefix) override {
+    return std::make_unique<LocalTraceReader>(yard_.traces(), *session_, prefix);
   }
 
  private:
-  static runtime::YardOptions options_with(const std::string& plugin_dir) {
+  static runtime::YardOptions options_with(const std::vector<std::string>& plugin_dirs) {
     runtime::YardOptions options;
-    options.plugin_dir = plugin_dir;
+    options.plugin_dirs = plugin_dirs;
     return options;
   }
 
@@ -189,9 +241,9 @@ class LocalTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_local_transport(const std::string& plugin_dir,
+std::unique_ptr<Transport> make_local_transport(const std::vector<std::string>& plugin_dirs,
                                                 const std::vector<std::string>& plugins) {
-  return std::make_unique<LocalTransport>(plugin_dir, plugins);
+  return std::make_unique<LocalTransport>(plugin_dirs, plugins);
 }
 
 }  // namespace opyard::client

@@ -166,3 +166,13 @@ class Wire:
         reply: registry_pb2.GetSchemaReply = self.unary(
             "Registry/GetSchema", registry_pb2.GetSchemaRequest(op=name), registry_pb2.GetSchemaReply)
         return reply
+
+    def explain(self, op: str, keys: Sequence[str]) -> registry_pb2.ExplainReply:
+        reply: registry_pb2.ExplainReply = self.unary(
+            "Registry/Explain", registry_pb2.ExplainRequest(op=op, keys=keys), registry_pb2.ExplainReply)
+        return reply
+
+    def table(self, op: str, kind: Any, width: int) -> registry_pb2.DumpTableReply:
+        request = registry_pb2.DumpTableRequest(op=op, kind=kind, width=width)
+        reply: registry_pb2.DumpTableReply = self.unary("Registry/DumpTable", request, registry_pb2.DumpTableReply)
+        return reply

@@ -26,14 +26,15 @@ from .errors import (
                      Unimplemented,
                      Unknown,
 )
+from .routing import Explanation, Step, Table, Trace, TraceLine
 from .tensor import Tensor
-from .transport import FrameStream, Transport
+from .transport import FrameStream, TraceStream, Transport
 from .yard import VERSION as __version__
-from .yard import Explanation, Stats, Step, Yard, connect
+from .yard import Stats, Yard, connect
 
 __all__ = [
     "Aborted", "AlreadyExists", "Cancelled", "DataLoss", "DeadlineExceeded", "Error", "Explanation",
     "FailedPrecondition", "FrameStream", "Internal", "InvalidArgument", "NotFound", "OutOfRange", "PermissionDenied",
-    "ResourceExhausted", "Stats", "Step", "Tensor", "Transport", "Unauthenticated", "Unavailable", "Unimplemented",
-    "Unknown", "Yard", "__version__", "bool", "complex128", "complex64", "connect", "float16", "float32", "float64",
+    "ResourceExhausted", "Stats", "Step", "Table", "Tensor", "Trace", "TraceLine", "TraceStream", "Transport",
+    "Unauthenticated", "Unavailable", "Unimplemented", "Unknown", "Yard", "__version__", "bool", "complex128", "complex64", "connect", "float16", "float32", "float64",
     "int16", "int32", "int64", "int8", "uint8"]

@@ -19,6 +19,7 @@ Write = Callable[[common_pb2.Value, Any], None]
 Cost = Callable[[Any], Optional[int]]
 
 _TYPE = re.compile(r"(?P<base>[A-Za-z_]\w*)(?:\([^)]*\))?(?P<element>\?)?(?:\[(?P<size>\d*)\](?P<optional>\?)?)?")
+_ARRAYS = (list, tuple, np.ndarray)
 _INT, _FLOAT, _BOOL, _COMPLEX = (int, np.integer), (float, np.floating), (bool, np.bool_), (complex, np.complexfloating)
 
 
@@ -145,6 +146,12 @@ class Kind:
             self.write = lambda out, value: (
                 setattr(out, "none", True) if value is None else inner(out, value))
 
+    def to_upload(self, value: Any) -> bool:
+        """Whether tensors have to be made of the value, or of items of it, before it can be written."""
+        if self.is_tensor and self.is_list:
+            return isinstance(value, (list, tuple)) and any(isinstance(item, _ARRAYS) for item in value)
+        return self.is_tensor and isinstance(value, _ARRAYS)
+
     @property
     def is_int_list(self) -> bool:
         return self.is_list and self.base in ("int", "SymInt")
@@ -165,7 +172,7 @@ class Kind:
         worst = EXACT
         for value in values:
             one = EXACT if value is None and self.element_optional else self._cost(value)
-            if one is None or (self.is_tensor and not isinstance(value, Tensor) and value is not None):
+            if one is None or (self.is_tensor and one == WIDER):  # a number is no tensor of a list
                 return None
             worst = max(worst, one)
         return worst

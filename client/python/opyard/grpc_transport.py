@@ -8,7 +8,7 @@ from typing import Any, Callable, Iterable, Iterator, Optional, Sequence
 import grpc
 
 from .errors import Error, Unavailable, error_of
-from .transport import FrameStream, Transport
+from .transport import FrameStream, TraceStream, Transport
 from .v1 import common_pb2, control_pb2, ops_pb2, registry_pb2, tensors_pb2
 
 SESSION_KEY = "opyard-session-bin"
@@ -59,6 +59,11 @@ class GrpcTransport(Transport):
         self._list_ops = self._unary("Registry/ListOps", registry_pb2.ListOpsReply)
         self._schema = self._unary("Registry/GetSchema", registry_pb2.GetSchemaReply)
         self._explain = self._unary("Registry/Explain", registry_pb2.ExplainReply)
+        self._table = self._unary("Registry/DumpTable", registry_pb2.DumpTableReply)
+        self._check = self._unary("Registry/CheckInvariants", registry_pb2.CheckInvariantsReply)
+        self._trace = self._channel.stream_stream(
+            _PREFIX + "Ops/Trace", request_serializer=ops_pb2.TraceRequest.SerializeToString,
+            response_deserializer=ops_pb2.TraceReply.FromString)
         self._put = self._channel.stream_unary(
             _PREFIX + "Tensors/Put", request_serializer=tensors_pb2.PutRequest.SerializeToString,
             response_deserializer=tensors_pb2.PutReply.FromString)
@@ -148,6 +153,18 @@ class GrpcTransport(Transport):
         reply: registry_pb2.ExplainReply = self._call(self._explain, request, timeout, token)
         return reply
 
+    def dump_table(self, request: registry_pb2.DumpTableRequest, timeout: float) -> registry_pb2.DumpTableReply:
+        reply: registry_pb2.DumpTableReply = self._call(self._table, request, timeout)
+        return reply
+
+    def check_invariants(self, timeout: float) -> registry_pb2.CheckInvariantsReply:
+        reply: registry_pb2.CheckInvariantsReply = self._call(
+            self._check, registry_pb2.CheckInvariantsRequest(), timeout)
+        return reply
+
+    def open_trace(self, token: bytes, op_prefix: str) -> TraceStream:
+        return _GrpcTraceStream(self, self._trace, token, op_prefix)
+
     def close(self) -> None:
         self._channel.close()
 
@@ -188,3 +205,35 @@ class _GrpcFrameStream(FrameStream):
     def cancel(self) -> None:
         if self._call is not None:
             self._call.cancel()
+
+
+class _GrpcTraceStream(TraceStream):
+    def __init__(self, transport: GrpcTransport, method: Any, token: bytes, op_prefix: str) -> None:
+        self._transport = transport
+        self._stopped = threading.Event()
+        request = ops_pb2.TraceRequest(op_prefix=op_prefix)
+        try:
+            self._call = method(self._requests(request, self._stopped), metadata=_session(token))
+        except ValueError as error:
+            raise Unavailable(f"the connection to {transport.address} is closed ({error})") from None
+
+    @staticmethod
+    def _requests(request: ops_pb2.TraceRequest, stopped: threading.Event) -> Iterator[ops_pb2.TraceRequest]:
+        yield request
+        stopped.wait()  # the end of the requests is the end of the trace
+
+    def replies(self) -> Iterator[ops_pb2.TraceReply]:
+        try:
+            yield from self._call
+        except grpc.RpcError as error:
+            if error.code() != grpc.StatusCode.CANCELLED:
+                raise self._transport.error(error) from None
+        finally:
+            self._stopped.set()
+
+    def stop(self) -> None:
+        self._stopped.set()
+
+    def cancel(self) -> None:
+        self._stopped.set()
+        self._call.cancel()

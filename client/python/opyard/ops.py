@@ -7,8 +7,6 @@ import sys
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Sequence
 
-import numpy as np
-
 from .errors import FailedPrecondition, InvalidArgument, NotFound, Unimplemented
 from .schema import Operator, Plan
 from .tensor import Tensor
@@ -137,8 +135,11 @@ def _prepared(yard: Yard, plan: Plan, args: Sequence[Any],
         args = [*args[:plan.gather_from], list(args[plan.gather_from:])]
     if plan.uploads:
         def made(kind: Any, value: Any) -> Any:
-            array = isinstance(value, (list, tuple, np.ndarray))
-            return yard.tensor(value) if array and kind.is_tensor and not kind.is_list else value
+            if not kind.to_upload(value):
+                return value
+            if kind.is_list:
+                return [item if item is None or isinstance(item, Tensor) else yard.tensor(item) for item in value]
+            return yard.tensor(value)
         args = [made(kind, value) for kind, value in zip(plan.kinds, args)]
         kwargs = {name: made(kind, kwargs[name]) for name, kind in plan.named}
     return args, kwargs

@@ -93,8 +93,7 @@ class Plan:
         self.kinds = [parameter.kind for parameter in overload.positional[:len(args)]]
         self.named = [(name, overload.by_name[name].kind) for name in kwargs]
         self.uploads = any(
-            kind.is_tensor and not kind.is_list and isinstance(value, (list, tuple, np.ndarray))
-            for kind, value in [*zip(self.kinds, args), *((kind, kwargs[name]) for name, kind in self.named)])
+            kind.to_upload(value) for kind, value in [*zip(self.kinds, args), *((kind, kwargs[name]) for name, kind in self.named)])
         self.count = len(overload.returns) if not any(overload.targets) else 0
 
     def argument(self, name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

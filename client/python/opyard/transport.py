@@ -26,6 +26,21 @@ class FrameStream(abc.ABC):
         """Ends the stream now. Never blocks."""
 
 
+class TraceStream(abc.ABC):
+    """One session's calls, live. `replies` is used by one thread, the others by any."""
+
+    @abc.abstractmethod
+    def replies(self) -> Iterator[ops_pb2.TraceReply]:
+        """Blocks; ends after `stop` and the lines of calls that were answered before it."""
+
+    @abc.abstractmethod
+    def stop(self) -> None: ...
+
+    @abc.abstractmethod
+    def cancel(self) -> None:
+        """Ends the stream now. Never blocks."""
+
+
 class Transport(abc.ABC):
     """All methods raise `opyard.Error`, take a deadline in seconds, and may be called from any thread."""
 
@@ -62,6 +77,16 @@ class Transport(abc.ABC):
     @abc.abstractmethod
     def explain(self, token: bytes, request: registry_pb2.ExplainRequest,
                 timeout: float) -> registry_pb2.ExplainReply: ...
+
+    @abc.abstractmethod
+    def dump_table(self, request: registry_pb2.DumpTableRequest, timeout: float) -> registry_pb2.DumpTableReply: ...
+
+    @abc.abstractmethod
+    def check_invariants(self, timeout: float) -> registry_pb2.CheckInvariantsReply: ...
+
+    @abc.abstractmethod
+    def open_trace(self, token: bytes, op_prefix: str) -> TraceStream:
+        """The first reply says that it has begun."""
 
     @abc.abstractmethod
     def close(self) -> None:

@@ -19,6 +19,7 @@ from .errors import Error, InvalidArgument, ResourceExhausted
 from .grpc_transport import GrpcTransport
 from .ops import BoundOperator, Ops, call_site, explain_request, invoke
 from .pipeline import Pipeline
+from .routing import Explanation, Table, Trace, explanation, table, table_request
 from .schema import Operator, Overload
 from .tensor import Meta, Number, Tensor
 from .transport import Transport
@@ -36,25 +37,6 @@ _open_yards: "weakref.WeakSet[Yard]" = weakref.WeakSet()
 class Stats(NamedTuple):
     calls: int   # operator calls sent or about to be
     frames: int  # frames that carried them
-
-
-class Step(NamedTuple):
-    key: str
-    kernel: str
-    rule: str
-    source: str
-
-
-class Explanation(NamedTuple):
-    """How a call would be routed. `print` shows the trail."""
-
-    op: str
-    text: str
-    steps: tuple[Step, ...]
-    chosen: str
-
-    def __str__(self) -> str:
-        return self.text
 
 
 def connect(address: Optional[str] = None, *, timeout: float = DEFAULT_TIMEOUT, label: str = "",
@@ -191,8 +173,45 @@ class Yard:
         pipeline = self._pipeline
         pipeline.fence()  # Explain looks at the session from outside the stream
         reply = pipeline.transport.explain(pipeline.token, request, pipeline.timeout)
-        steps = tuple(Step(step.key, step.kernel, step.rule, step.source) for step in reply.steps)
-        return Explanation(request.op, reply.text, steps, reply.chosen)
+        return explanation(reply, request.op)
+
+    def explain_keys(self, op: str, *keys: str, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> Explanation:
+        """The same for free keys: `yard.explain_keys("aten::add.Tensor", "CPU", "AutogradCPU")`."""
+        pipeline = self._pipeline
+        pipeline.check_open()
+        request = registry_pb2.ExplainRequest(op=op, keys=keys, include=include, exclude=exclude)
+        return explanation(pipeline.transport.explain(pipeline.token, request, pipeline.timeout), op)
+
+    def table(self, op: Any, form: str = "folded", width: int = 0) -> Table:
+        """Which kernel stands at which dispatch key of one overload.
+
+        "folded": equal keys together; "all": a row for each; "dump" and "state": PyTorch's dumps of what keys resolve
+        to, and of what was registered. `width`: most characters in a line of the first two; 0: as many as it takes.
+        """
+        name = op._operator.name if isinstance(op, BoundOperator) else str(op)
+        pipeline = self._pipeline
+        pipeline.check_open()
+        return table(pipeline.transport.dump_table(table_request(name, form, width), pipeline.timeout))
+
+    def check_invariants(self) -> str:
+        """Compares all tables of the daemon with what their registrations resolve to; raises Internal if one differs."""
+        self._pipeline.check_open()
+        text: str = self._pipeline.transport.check_invariants(self._pipeline.timeout).text
+        return text
+
+    def trace(self, op: str = "") -> Trace:
+        """This session's calls as they run, those of operators whose full name starts with `op`.
+
+            with yard.trace("aten::") as trace:
+                y = x + 1
+            print(trace)
+        """
+        return Trace(self, op)
+
+    @property
+    def session(self) -> str:
+        """The session's token in hexadecimal, for `opyard trace --session`. Whoever has it is this session."""
+        return self._pipeline.token.hex()
 
     def _operator(self, name: str) -> Operator:
         base, dot, overload = name.partition(".")
@@ -253,7 +272,8 @@ class Yard:
             pass
 
     def __repr__(self) -> str:
-        return f"<opyard.Yard at {self.address} ({self.server})>"
+        state = "" if self._pipeline._closed is None else ", closed"
+        return f"<opyard.Yard at {self.address} ({self.server}){state}>"
 
 
 def _size(size: tuple[Any, ...]) -> list[int]:

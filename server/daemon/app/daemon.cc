@@ -22,7 +22,7 @@ T in_range(const char* name, uint64_t value, uint64_t least, uint64_t most) {
 
 YardOptions yard_options(const Options& options) {
   YardOptions yard;
-  yard.plugin_dir = options.plugin_dir;
+  yard.plugin_dirs = options.plugin_dir;
   yard.threads = in_range<int>("threads", options.threads, 0, 1024);
   yard.quotas.total_bytes = options.memory_bytes;
   yard.quotas.session_bytes = options.session_bytes;

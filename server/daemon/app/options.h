@@ -16,10 +16,9 @@
     "repeated. Default: opyardd.sock in $XDG_RUNTIME_DIR/opyard, for root in /run/opyard, else "   \
     "in "                                                                                          \
     "a folder opyard-UID of the temporary directory")                                              \
-  X(Text, plugin_dir, {},                                                                          \
-    "Directory that plugins are loaded from. Default: ../lib/opyard/plugins, seen from the "       \
-    "folder "                                                                                      \
-    "of the program")                                                                              \
+  X(Texts, plugin_dir, {},                                                                         \
+    "Directory that plugins are loaded from, the first that has one. May be repeated. Default: "   \
+    "../lib/opyard/plugins, seen from the folder of the program")                                  \
   X(Texts, plugin, {"cpu"},                                                                        \
     "Plugin to load at the start, by name. May be repeated. Default: cpu; naming any replaces it") \
   X(bool, no_plugins, false, "Load no plugin at the start")                                        \

@@ -11,8 +11,8 @@ namespace opyard::daemon {
 namespace {
 
 constexpr uint32_t kVersion = 1;
-constexpr const char* kFeatures[] = {"ops.call", "ops.stream", "ops.fetch", "ops.puts",
-                                     "tensors.chunks"};
+constexpr const char* kFeatures[] = {"ops.call", "ops.stream",     "ops.fetch",
+                                     "ops.puts", "tensors.chunks", "ops.trace"};
 
 void encode_limits(const runtime::Quotas& quotas, v1::Limits* out) {
   const runtime::Limits& limits = runtime::kLimits;
@@ -29,6 +29,7 @@ void encode_limits(const runtime::Quotas& quotas, v1::Limits* out) {
   out->set_session_handles(quotas.session_handles);
   out->set_sessions(quotas.sessions);
   out->set_streams_per_session(limits.streams_per_session);
+  out->set_traces_per_session(limits.traces_per_session);
 }
 
 }  // namespace

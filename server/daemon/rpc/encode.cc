@@ -3,6 +3,7 @@
 #include <complex>
 #include <string>
 
+#include "opyard/dispatch/operator_entry.h"
 #include "opyard/runtime/limits.h"
 #include "opyard/runtime/tensor_bytes.h"
 #include "rpc/status.h"
@@ -165,6 +166,14 @@ void encode_schema(const FunctionSchema& schema, v1::OpSchema* out) {
     encode_argument(argument, out->add_arguments());
   }
   for (const Argument& value : schema.returns) encode_argument(value, out->add_returns());
+}
+
+void encode_traced(const runtime::TracedCall& call, v1::TraceLine* out) {
+  out->set_text(call.text());
+  out->set_op(call.op->name());
+  out->set_key(to_string(call.key));
+  out->set_label(std::string(to_string(call.label)));
+  out->set_depth(call.depth);
 }
 
 }  // namespace opyard::daemon

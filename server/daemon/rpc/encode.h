@@ -3,6 +3,7 @@
 #include "opyard/core/tensor.h"
 #include "opyard/runtime/catalog.h"
 #include "opyard/runtime/frame.h"
+#include "opyard/runtime/trace.h"
 #include "opyard/v1/ops.pb.h"
 #include "opyard/v1/registry.pb.h"
 
@@ -22,5 +23,7 @@ void encode_outcome(const runtime::Outcome& outcome, v1::OpReply* reply);
 void encode_timings(const runtime::Timings& timings, uint64_t encode_ns, v1::Timings* out);
 
 void encode_schema(const FunctionSchema& schema, v1::OpSchema* out);
+
+void encode_traced(const runtime::TracedCall& call, v1::TraceLine* out);
 
 }  // namespace opyard::daemon

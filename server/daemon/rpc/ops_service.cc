@@ -6,6 +6,7 @@
 #include "rpc/op_stream.h"
 #include "rpc/run_frame.h"
 #include "rpc/status.h"
+#include "rpc/trace_stream.h"
 
 namespace opyard::daemon {
 
@@ -40,6 +41,11 @@ grpc::ServerUnaryReactor* OpsService::Call(grpc::CallbackServerContext* context,
 grpc::ServerBidiReactor<v1::OpFrame, v1::OpReply>* OpsService::Stream(
     grpc::CallbackServerContext* context) {
   return OpStream::start(yard_.sessions(), draining_, context);
+}
+
+grpc::ServerBidiReactor<v1::TraceRequest, v1::TraceReply>* OpsService::Trace(
+    grpc::CallbackServerContext* context) {
+  return TraceStream::start(yard_, draining_, context);
 }
 
 }  // namespace opyard::daemon

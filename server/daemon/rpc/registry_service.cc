@@ -12,11 +12,26 @@
 namespace opyard::daemon {
 namespace {
 
-void encode_step(const runtime::TrailStep& step, v1::ExplainStep* out) {
-  out->set_key(step.key);
-  out->set_kernel(step.kernel);
-  out->set_rule(step.rule);
-  out->set_source(step.source);
+template <typename Names>
+void encode_keys(KeySet keys, Names* out) {
+  for (const DispatchKey key : keys.keys()) out->Add(to_string(key));
+}
+
+void encode_hop(const Hop& hop, v1::ExplainStep* out) {
+  out->set_key(to_string(hop.key));
+  out->set_kernel(hop.kernel);
+  out->set_rule(hop.reason);
+  out->set_source(hop.plugin);
+  out->set_op(hop.op);
+  out->set_generation(hop.generation);
+  out->set_place(hop.place);
+}
+
+void encode_row(const std::string& op, const TableGroup& group, v1::ExplainStep* out) {
+  const TableRow& row = group.row;
+  encode_hop({op, row.key, row.kernel, row.reason, row.plugin, row.generation, row.place}, out);
+  out->set_kind(std::string(kind_of(row)));
+  for (const DispatchKey key : group.keys) out->add_keys(to_string(key));
 }
 
 void explain(const v1::ExplainRequest& request, runtime::Session* session,
@@ -24,13 +39,37 @@ void explain(const v1::ExplainRequest& request, runtime::Session* session,
   runtime::OpCall call;
   call.op = request.op();
   decode_operands(request.args(), request.kwargs(), &call);
-  const runtime::Trail trail =
+  const Explanation explanation =
       runtime::explain_call(call, {request.keys().begin(), request.keys().end()},
                             {request.include().begin(), request.include().end()},
                             {request.exclude().begin(), request.exclude().end()}, session);
-  reply->set_text(trail.text);
-  reply->set_chosen(trail.chosen);
-  for (const runtime::TrailStep& step : trail.steps) encode_step(step, reply->add_steps());
+  reply->set_text(to_string(explanation));
+  if (!explanation.fails) reply->set_chosen(to_string(explanation.chosen));
+  reply->set_op(explanation.op);
+  reply->set_schema(explanation.schema);
+  encode_keys(explanation.arguments, reply->mutable_arguments());
+  encode_keys(explanation.included, reply->mutable_included());
+  encode_keys(explanation.excluded, reply->mutable_excluded());
+  encode_keys(explanation.fallthrough, reply->mutable_fallthrough());
+  encode_keys(explanation.keys, reply->mutable_remaining());
+  reply->set_fails(explanation.fails);
+  for (const Hop& hop : explanation.trail) encode_hop(hop, reply->add_steps());
+}
+
+runtime::TableKind table_kind(v1::DumpTableRequest::Kind kind) {
+  switch (kind) {
+    case v1::DumpTableRequest::COMPUTED:
+      return runtime::TableKind::kComputed;
+    case v1::DumpTableRequest::REGISTRATIONS:
+      return runtime::TableKind::kRegistrations;
+    case v1::DumpTableRequest::FOLDED:
+      return runtime::TableKind::kFolded;
+    case v1::DumpTableRequest::SLOTS:
+      return runtime::TableKind::kSlots;
+    default:
+      raise(Code::kInvalidArgument,
+            str_cat("the kind ", static_cast<int>(kind), " of table is not known; wanted 0 to 3"));
+  }
 }
 
 // Does the work of a call and ends it.
@@ -103,10 +142,23 @@ grpc::ServerUnaryReactor* RegistryService::DumpTable(grpc::CallbackServerContext
                                                      v1::DumpTableReply* reply) {
   grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
   finish_with(reactor, [&] {
-    const bool registrations = request->kind() == v1::DumpTableRequest::REGISTRATIONS;
-    const runtime::Trail table = runtime::dump_table(request->op(), registrations);
+    const runtime::Table table =
+        runtime::dump_table(request->op(), table_kind(request->kind()), request->width());
     reply->set_text(table.text);
-    for (const runtime::TrailStep& row : table.steps) encode_step(row, reply->add_rows());
+    reply->set_op(table.op);
+    for (const TableGroup& group : table.rows) encode_row(table.op, group, reply->add_rows());
+  });
+  return reactor;
+}
+
+grpc::ServerUnaryReactor* RegistryService::CheckInvariants(grpc::CallbackServerContext* context,
+                                                           const v1::CheckInvariantsRequest*,
+                                                           v1::CheckInvariantsReply* reply) {
+  grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+  finish_with(reactor, [&] {
+    const runtime::CheckedTables checked = runtime::check_tables();
+    reply->set_operators(checked.operators);
+    reply->set_text(checked.text);
   });
   return reactor;
 }

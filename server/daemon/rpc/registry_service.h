@@ -22,6 +22,9 @@ class RegistryService final : public v1::Registry::CallbackService {
   grpc::ServerUnaryReactor* DumpTable(grpc::CallbackServerContext* context,
                                       const v1::DumpTableRequest* request,
                                       v1::DumpTableReply* reply) override;
+  grpc::ServerUnaryReactor* CheckInvariants(grpc::CallbackServerContext* context,
+                                            const v1::CheckInvariantsRequest* request,
+                                            v1::CheckInvariantsReply* reply) override;
 
  private:
   Yard& yard_;

@@ -12,6 +12,7 @@
 #include <system_error>
 
 #include "opyard/base/check.h"
+#include "opyard/base/log.h"
 #include "rpc/address.h"
 
 namespace opyard::daemon {
@@ -26,7 +27,10 @@ std::string directory_of(const std::string& path) {
 }
 
 void prepare_directory(const std::string& directory) {
-  if (mkdir(directory.c_str(), 0700) == 0) return;
+  if (mkdir(directory.c_str(), 0700) == 0) {
+    log(LogLevel::kInfo, str_cat("made the directory ", directory, " (mode 0700) for the socket"));
+    return;
+  }
   OPYARD_CHECK(errno == EEXIST, kFailedPrecondition, "cannot make the socket's directory ",
                directory, ": ", reason(errno));
   struct stat info = {};

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
+#include <thread>
+
 #include "client/cpp/client.h"
 #include "client/cpp/elements.h"
 #include "opyard/base/error.h"
@@ -68,7 +71,37 @@ TEST_F(LocalYard, SchemasAndTrails) {
   const Trail by_arguments =
       yard_.explain({"aten::add.Tensor", {}, {tensor({1}, {1}), tensor({1}, {2})}, {}, {}, {}});
   EXPECT_EQ(by_arguments.chosen, "AutogradCPU");
-  EXPECT_FALSE(yard_.transport().table("aten::add.Tensor", false).steps.empty());
+  EXPECT_EQ(by_arguments.op, "aten::add.Tensor");
+  EXPECT_EQ(by_arguments.remaining.back(), "AutogradCPU");
+  EXPECT_NE(by_arguments.steps.back().place.find("kernels/cpu/"), std::string::npos);
+  EXPECT_EQ(yard_.transport().table("aten::add.Tensor", TableKind::kComputed, 0).rows.size(), 138u);
+  EXPECT_LT(yard_.transport().table("aten::add.Tensor", TableKind::kFolded, 80).rows.size(), 10u);
+  EXPECT_NE(yard_.transport().check_invariants().find("operators"), std::string::npos);
+}
+
+TEST_F(LocalYard, TracesItsOwnCalls) {
+  const auto reader = yard_.transport().trace("aten::");
+  yard_.call("aten::relu", {tensor({1}, {1})});
+  reader->stop();
+  yard_.call("aten::neg", {tensor({1}, {1})});
+  std::vector<std::string> lines;
+  for (TraceBatch batch; reader->read(&batch);) {
+    for (const TraceLine& line : batch.lines) lines.push_back(line.text);
+  }
+  const std::vector<std::string> wanted = {" [callBoxed] op=[aten::relu], key=[AutogradCPU]",
+                                           "  [redispatchBoxed] op=[aten::relu], key=[CPU]"};
+  EXPECT_EQ(lines, wanted);
+}
+
+TEST_F(LocalYard, ACancelledTraceEndsItsReader) {
+  const auto reader = yard_.transport().trace("");
+  std::thread later([&] {
+    std::this_thread::sleep_for(std::chrono::milliseconds(50));
+    reader->cancel();
+  });
+  TraceBatch batch;
+  EXPECT_FALSE(reader->read(&batch));
+  later.join();
 }
 
 }  // namespace

@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include "client/cli/commands.h"
 #include "client/cpp/elements.h"
 
 namespace opyard::cli {
@@ -69,19 +68,6 @@ TEST(Json, IsTheExactForm) {
   scalar.value = 2.0;
   Output nothing;
   EXPECT_EQ(results_json({scalar, nothing}), "{\"results\": [2.0, null]}");
-}
-
-TEST(Table, EqualRowsAreFolded) {
-  const std::string text = fold_table(
-      "CPU: registered at a.cc:1 [kernel]\nAutogradCPU: passes down [backend fallback]\n"
-      "AutogradCUDA: passes down [backend fallback]\nADInplaceOrView: fallthrough x [backend "
-      "fallback]\n"
-      "AutocastCPU: fallthrough x [backend fallback]\n");
-  EXPECT_EQ(text,
-            "  CPU: registered at a.cc:1 [kernel]\n"
-            "  passes down [backend fallback] at 2 keys:\n      AutogradCPU, AutogradCUDA\n"
-            "  skipped (fallthrough) at 2 keys:\n      ADInplaceOrView, AutocastCPU\n"
-            "  Keys that are not listed have no kernel.\n");
 }
 
 }  // namespace

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
-#include <mutex>
+#include <atomic>
+#include <optional>
+#include <stdexcept>
+#include <thread>
 
 #include "opyard/core/local_keys.h"
 #include "opyard/dispatch/dispatcher.h"
@@ -58,6 +61,87 @@ TEST_F(ObserverTest, EnterAndLeaveMatchAlsoWhenAKernelThrows) {
   EXPECT_EQ(counter->entered, 2);
   EXPECT_EQ(counter->left, 2);
   EXPECT_EQ(thread_state.trace_depth, 0u);
+}
+
+TEST_F(ObserverTest, ATraceThatCannotWriteHarmsNobody) {
+  int lines = 0;
+  const Observation failing =
+      trace_calls([](std::string_view) { throw std::runtime_error("the disk is full"); });
+  const Observation other = trace_calls([&](std::string_view) { ++lines; });
+  call();
+  EXPECT_EQ(lines, 2);
+  EXPECT_EQ(thread_state.trace_depth, 0u);
+}
+
+TEST_F(ObserverTest, CallsOfKernelsAreNestedBelowThem) {
+  static Dispatcher* inner_dispatcher = nullptr;
+  inner_dispatcher = &dispatcher;
+  const auto outer = dispatcher.register_block(BlockKind::kFragment, "t", "", [](Library& m) {
+    m.def("outer(Tensor x) -> Tensor");
+    m.impl("outer", CPU, [](const Tensor& x) {
+      return inner_dispatcher->call<Tensor, const Tensor&>(inner_dispatcher->get("t::f.x"), x);
+    });
+  });
+  std::vector<std::string> lines;
+  const Observation trace = trace_calls([&](std::string_view line) { lines.emplace_back(line); });
+  dispatcher.call<Tensor, const Tensor&>(dispatcher.get("t::outer"),
+                                         make_tensor({1}, ScalarType::kFloat32));
+  const std::vector<std::string> wanted = {
+      " [call] op=[t::outer], key=[AutogradCPU]", "  [redispatch] op=[t::outer], key=[CPU]",
+      "   [call] op=[t::f.x], key=[AutogradCPU]", "    [redispatch] op=[t::f.x], key=[CPU]"};
+  EXPECT_EQ(lines, wanted);
+}
+
+TEST_F(ObserverTest, ObserversComeAndGoWhileCallsRun) {
+  struct Watcher : Observer {
+    void enter(const CallEvent& event) noexcept override {
+      seen.fetch_add(event.depth > 0, std::memory_order_relaxed);
+    }
+    std::atomic<int> seen{0};
+    std::vector<int> weight = std::vector<int>(1000);  // so that a use after free is noticed
+  };
+  std::atomic<bool> done{false};
+  std::vector<std::thread> callers;
+  for (int i = 0; i < 2; ++i) {
+    callers.emplace_back([&] {
+      while (!done.load()) call();
+    });
+  }
+  int seen = 0;
+  for (int i = 0; i < 300; ++i) {
+    const auto watcher = std::make_shared<Watcher>();
+    Observation first = observe_calls(watcher);
+    const Observation second = observe_calls(std::make_shared<Watcher>());
+    std::this_thread::yield();
+    first.reset();
+    seen += watcher->seen.load();
+  }
+  done.store(true);
+  for (std::thread& caller : callers) caller.join();
+  EXPECT_GT(seen, 0);
+  EXPECT_FALSE(calls_are_observed());
+  epoch::synchronize();
+}
+
+TEST_F(ObserverTest, WhoseListsCannotBeFreedIsNotTakenOnForEver) {
+  const size_t bound = epoch::retired_bound();
+  epoch::synchronize();
+  epoch::set_retired_bound(1000);
+  {
+    const PinnedRoot pin;  // holds every replaced list back
+    std::optional<Error> refused;
+    for (int i = 0; i < 1000 && !refused; ++i) {
+      try {
+        const Observation one = trace_calls([](std::string_view) {});
+      } catch (const Error& error) {
+        refused = error;
+      }
+    }
+    ASSERT_TRUE(refused);
+    EXPECT_EQ(refused->code(), Code::kResourceExhausted);
+  }
+  epoch::synchronize();
+  epoch::set_retired_bound(bound);
 }
 
 TEST_F(ObserverTest, AKernelForOneKeyIsCalledDirectly) {

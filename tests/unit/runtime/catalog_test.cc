@@ -51,10 +51,10 @@ TEST_F(CatalogTest, SchemasByFullAndBareName) {
 TEST_F(CatalogTest, ExplainSaysWhichKernelRuns) {
   OpCall call;
   call.op = "test::twice";
-  const Trail usual = explain_call(call, {}, {}, {}, nullptr);
-  ASSERT_FALSE(usual.steps.empty());
-  EXPECT_FALSE(usual.chosen.empty());
-  EXPECT_THAT(usual.text, HasSubstr("test::twice"));
+  const Explanation usual = explain_call(call, {}, {}, {}, nullptr);
+  ASSERT_FALSE(usual.trail.empty());
+  EXPECT_FALSE(usual.fails);
+  EXPECT_THAT(to_string(usual), HasSubstr("test::twice"));
   EXPECT_THROW(explain_call(call, {"NoSuchKey"}, {}, {}, nullptr), Error);
   EXPECT_THROW(explain_call(call, {"Autograd"}, {}, {}, nullptr), Error) << "an alias";
   call.op = "test::nothing";
@@ -62,10 +62,34 @@ TEST_F(CatalogTest, ExplainSaysWhichKernelRuns) {
 }
 
 TEST_F(CatalogTest, TablesHaveARowPerKey) {
-  const Trail table = dump_table("test::twice", false);
-  EXPECT_EQ(table.steps.size(), 138u);
+  const Table table = dump_table("test::twice", TableKind::kComputed);
+  EXPECT_EQ(table.rows.size(), 138u);
   EXPECT_FALSE(table.text.empty());
-  EXPECT_LT(dump_table("test::twice", true).steps.size(), 138u);
+  EXPECT_EQ(dump_table("test::twice", TableKind::kSlots).rows.size(), 138u);
+  EXPECT_LT(dump_table("test::twice", TableKind::kRegistrations).rows.size(), 138u);
+  EXPECT_LT(dump_table("test::twice", TableKind::kFolded).rows.size(), 10u);
+}
+
+TEST_F(CatalogTest, ABareNameStandsForItsOnlyOverload) {
+  const Registration overloads =
+      Dispatcher::global().register_block(BlockKind::kFragment, "over", "", [](Library& m) {
+        m.def("one.x(Tensor x) -> Tensor").def("two.x(Tensor x) -> Tensor");
+        m.def("two.y(Tensor y) -> Tensor");
+      });
+  EXPECT_EQ(dump_table("over::one", TableKind::kFolded).op, "over::one.x");
+  try {
+    dump_table("over::two", TableKind::kFolded);
+    ADD_FAILURE() << "has several";
+  } catch (const CallError& error) {
+    EXPECT_EQ(error.code(), Code::kNotFound);
+    EXPECT_THAT(error.message(), HasSubstr("over::two.x, over::two.y"));
+  }
+}
+
+TEST_F(CatalogTest, AllTablesAreAsRegistered) {
+  const CheckedTables checked = check_tables();
+  EXPECT_GT(checked.operators, 10u);
+  EXPECT_THAT(checked.text, HasSubstr("operators"));
 }
 
 // Registers one kernel as if a plugin called "other" had brought it.

@@ -1,5 +1,7 @@
 #include "opyard/dispatch/explain.h"
 
+#include "opyard/base/check.h"
+#include "opyard/dispatch/key_names.h"
 #include "opyard/dispatch/registry.h"
 
 namespace opyard {
@@ -25,12 +27,28 @@ Hop hop_at(const OperatorTable& table, KeySet keys) {
   const int slot = keys.slot();
   const Kernel& kernel = table.kernel(keys);
   const std::string_view kind = kind_text(kernel.kind);
-  return {table.op->name(),
+  Hop hop{table.op->name(),
           key_of_slot(slot),
-          kind.empty() ? kernel.debug : std::string(kind),
+          std::string(kind),
           std::string(to_string(table.reasons[slot])),
-          kernel.plugin,
-          kernel.generation};
+          {},
+          0,
+          {}};
+  if (!kind.empty()) return hop;
+  hop.kernel = kernel.debug;
+  hop.plugin = kernel.plugin;
+  hop.generation = kernel.generation;
+  if (!kernel.built_in) hop.place = kernel.place;
+  return hop;
+}
+
+std::string hop_text(const Hop& hop) {
+  std::string text =
+      str_cat(hop.op, " at ", to_string(hop.key), " [", hop.reason, "] ", hop.kernel);
+  if (!hop.place.empty() && hop.place != hop.kernel) text += ", " + hop.place;
+  if (hop.plugin.empty()) return text;
+  text += " (" + hop.plugin;
+  return text + (hop.generation ? str_cat(", generation ", hop.generation, ")") : ")");
 }
 
 }  // namespace
@@ -73,17 +91,13 @@ Explanation Dispatcher::explain(OperatorHandle op, const IValue* in, uint32_t n_
 std::string to_string(const Explanation& explanation) {
   std::string text = str_cat(
       explanation.op, "\n  schema       ", explanation.schema, "\n  arguments    ",
-      to_string(explanation.arguments), "\n  included     ", to_string(explanation.included),
-      "\n  excluded     ", to_string(explanation.excluded), "\n  fallthrough  ",
-      to_string(explanation.fallthrough), "\n  keys         ", to_string(explanation.keys),
-      "\n  chosen       ", to_string(explanation.chosen), "\n");
+      key_list_text(explanation.arguments), "\n  included     ",
+      key_list_text(explanation.included), "\n  excluded     ", key_list_text(explanation.excluded),
+      "\n  fallthrough  ", key_list_text(explanation.fallthrough), "\n  keys         ",
+      key_list_text(explanation.keys), "\n  chosen       ", to_string(explanation.chosen), "\n");
   int number = 1;
-  for (const Hop& hop : explanation.trail) {
-    text +=
-        str_cat("  ", number++, ". ", hop.op, " at ", to_string(hop.key), " [", hop.reason, "] ",
-                hop.kernel, " (", hop.plugin,
-                hop.generation ? str_cat(", generation ", hop.generation) : std::string(), ")\n");
-  }
+  for (const Hop& hop : explanation.trail)
+    text += str_cat("  ", number++, ". ", hop_text(hop), "\n");
   if (explanation.fails) text += "  the call raises an error\n";
   return text;
 }
@@ -95,7 +109,8 @@ std::vector<TableRow> Dispatcher::table(OperatorHandle op) const {
   for (int i = 0; i < kNumSlots; ++i) {
     const Kernel& kernel = table->kernel_at(i);
     rows.push_back({key_of_slot(i), kernel.kind, kernel.is_fallback, kernel.built_in, kernel.debug,
-                    std::string(to_string(table->reasons[i])), kernel.plugin});
+                    std::string(to_string(table->reasons[i])), kernel.plugin, kernel.generation,
+                    kernel.place, kernel.boxed == &raise_meta});
   }
   return rows;
 }

@@ -12,10 +12,11 @@ namespace opyard {
 struct Hop {
   std::string op;
   DispatchKey key;
-  std::string kernel;  // its label: place of registration, or what the fallback does
+  std::string kernel;  // its label: by default the place; what a fallback or wrapper does
   std::string reason;  // provenance, as in dumps
-  std::string plugin;
+  std::string plugin;  // empty where there is no kernel
   uint64_t generation = 0;
+  std::string place;  // "registered at FILE:LINE"; empty for what the dispatcher made itself
 };
 
 // How one call is routed, in the order in which it is decided.
@@ -46,6 +47,9 @@ struct TableRow {
   std::string kernel;  // label
   std::string reason;
   std::string plugin;
+  uint64_t generation = 0;
+  std::string place;
+  bool raises = false;  // an ordinary kernel that only says what is wrong
 };
 
 }  // namespace opyard

@@ -39,8 +39,9 @@ void replace(const std::function<void(Observers&)>& change) {
     epoch_domain.attention.fetch_or(kAttentionObserved);
   }
   if (!old) return;
-  epoch::retire(const_cast<Observers*>(old),
-                [](void* list) { delete static_cast<const Observers*>(list); });
+  epoch::retire(
+      const_cast<Observers*>(old), [](void* list) { delete static_cast<const Observers*>(list); },
+      sizeof(Observers) + old->capacity() * sizeof(Observers::value_type));
 }
 
 class Trace final : public Observer {
@@ -48,8 +49,7 @@ class Trace final : public Observer {
   explicit Trace(std::function<void(std::string_view)> write) : write_(std::move(write)) {}
   void enter(const CallEvent& event) noexcept override {
     try {
-      write_(str_cat(std::string(event.depth, ' '), "[", to_string(event.label), "] op=[",
-                     event.op.name(), "], key=[", to_string(event.keys.highest_priority()), "]"));
+      write_(trace_line(event.label, event.op, event.keys.highest_priority(), event.depth));
     } catch (...) {
       log(LogLevel::kError, "a line of the dispatch trace could not be written");
     }
@@ -83,10 +83,18 @@ std::string_view to_string(CallLabel label) noexcept {
   return kNames[static_cast<size_t>(label)];
 }
 
+std::string trace_line(CallLabel label, const OperatorEntry& op, DispatchKey key, uint32_t depth) {
+  return str_cat(std::string(depth, ' '), "[", to_string(label), "] op=[", op.name(), "], key=[",
+                 to_string(key), "]");
+}
+
 Observer::~Observer() = default;
 void Observer::leave(const CallEvent&) noexcept {}
 
 Observation observe_calls(std::shared_ptr<Observer> observer) {
+  OPYARD_CHECK(epoch::retired_bytes() <= epoch::retired_bound(), kResourceExhausted,
+               "watching is refused: ", epoch::retired_bytes(),
+               " bytes of replaced tables and lists wait until calls that are under way end");
   replace([&](Observers& list) { list.push_back(observer); });
   Observation observation;
   observation.observer_ = std::move(observer);

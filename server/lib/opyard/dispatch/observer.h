@@ -16,6 +16,9 @@ enum class CallLabel : uint8_t { kCall, kRedispatch, kCallBoxed, kRedispatchBoxe
 // "call", "redispatch", "callBoxed", "redispatchBoxed"
 std::string_view to_string(CallLabel label) noexcept;
 
+// " [call] op=[aten::ones], key=[CPU]": the reference's line, a blank for each level of nesting.
+std::string trace_line(CallLabel label, const OperatorEntry& op, DispatchKey key, uint32_t depth);
+
 // One entry into the dispatcher, as its watchers see it. Valid during the notification.
 struct CallEvent {
   CallLabel label;
@@ -26,7 +29,8 @@ struct CallEvent {
 
 // Watches calls: profiling, metrics and traces hang on this one interface. Notified on the calling
 // thread, at the same time on several; must not throw. Costs calls a predicted branch while nobody
-// watches.
+// watches. Of a call that is under way when watching begins, nested calls are seen, with their
+// enter() and leave(), or its leave() alone.
 class Observer {
  public:
   virtual ~Observer();
@@ -49,7 +53,7 @@ class Observation {
   std::shared_ptr<Observer> observer_;
 };
 
-// Any thread.
+// Any thread. RESOURCE_EXHAUSTED when too much waits to be freed already (see epoch.h).
 [[nodiscard]] Observation observe_calls(std::shared_ptr<Observer> observer);
 
 // Writes a line per entry, in the reference's format: " [call] op=[aten::ones], key=[CPU]", one

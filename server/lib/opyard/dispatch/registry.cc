@@ -65,7 +65,8 @@ KernelPtr make_kernel(const opyard_registration& record, const Origin& origin) {
   kernel->schema = to_std(record.schema);
   kernel->plugin = origin.plugin;
   kernel->generation = origin.generation;
-  kernel->debug = record.debug.size ? to_std(record.debug) : place_of(record.file, record.line);
+  kernel->place = place_of(record.file, record.line);
+  kernel->debug = record.debug.size ? to_std(record.debug) : kernel->place;
   if (record.signature) {
     kernel->signature = static_cast<const SignatureInfo*>(record.signature)->mangled;
   }
@@ -300,6 +301,7 @@ void Registry::put_forms(Batch& batch, OperatorEntry& internal, DispatchKey key,
     wrapper->boxed = form.signature.boxed;
     wrapper->signature = form.signature.mangled;
     wrapper->debug = str_cat("structured wrapper of ", internal.name());
+    wrapper->place = kernel.place;
     wrapper->plugin = kernel.plugin;
     wrapper->generation = kernel.generation;
     wrapper->overrides = kernel.overrides;

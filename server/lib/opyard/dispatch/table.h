@@ -55,7 +55,8 @@ struct Kernel : RefCounted {
   bool built_in = false;     // … and came with the library
   std::string signature;     // mangled C++ signature of `typed`; empty without one
   std::string schema;        // inferred from it
-  std::string debug;         // label; by default "registered at FILE:LINE"
+  std::string debug;         // label; by default the place
+  std::string place;         // "registered at FILE:LINE"; a wrapper's: of the kernel behind it
   std::string plugin;        // who brought it; "opyard" for the library itself
   uint64_t generation = 0;
   mutable std::atomic<bool> registered{false};  // until it is removed; for kernel handles

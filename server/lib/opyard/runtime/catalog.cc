@@ -13,15 +13,21 @@ namespace {
 
 constexpr std::string_view kInternal = "kernel::";
 
-OperatorHandle operator_named(std::string_view name) {
-  const std::optional<OperatorHandle> op = Dispatcher::global().find(name);
-  if (!op) raise_unknown_operator(name);
-  return *op;
-}
-
 // Names that follow a bare name by its overloads.
 std::vector<std::string> overloads_of(std::string_view bare) {
   return Dispatcher::global().list(str_cat(bare, "."));
+}
+
+OperatorHandle operator_named(std::string_view name) {
+  const Dispatcher& dispatcher = Dispatcher::global();
+  if (const auto op = dispatcher.find(name)) return *op;
+  if (name.find('.') == std::string_view::npos) {
+    const std::vector<std::string> overloads = overloads_of(name);
+    if (overloads.size() == 1) {
+      if (const auto op = dispatcher.find(overloads.front())) return *op;
+    }
+  }
+  raise_unknown_operator(name);
 }
 
 KeySet parse_keys(const std::vector<std::string>& names) {
@@ -44,16 +50,6 @@ KeySet usual_keys(const FunctionSchema& schema) {
     }
   }
   return {};
-}
-
-Trail to_trail(const Explanation& explanation) {
-  Trail trail;
-  trail.text = to_string(explanation);
-  for (const Hop& hop : explanation.trail) {
-    trail.steps.push_back({to_string(hop.key), hop.kernel, hop.reason, hop.plugin});
-  }
-  if (!explanation.fails) trail.chosen = to_string(explanation.chosen);
-  return trail;
 }
 
 }  // namespace
@@ -109,9 +105,9 @@ void raise_unknown_operator(std::string_view name, bool look) {
                   "UNKNOWN_OP");
 }
 
-Trail explain_call(const OpCall& call, const std::vector<std::string>& keys,
-                   const std::vector<std::string>& include, const std::vector<std::string>& exclude,
-                   Session* session) {
+Explanation explain_call(const OpCall& call, const std::vector<std::string>& keys,
+                         const std::vector<std::string>& include,
+                         const std::vector<std::string>& exclude, Session* session) {
   const OperatorHandle op = operator_named(call.op);
   const IncludeKeysGuard included(parse_keys(include));
   const ExcludeKeysGuard excluded(parse_keys(exclude));
@@ -122,22 +118,42 @@ Trail explain_call(const OpCall& call, const std::vector<std::string>& keys,
     const TensorStore nothing(0);
     const Stack stack =
         bind_operands(op.schema(), call, session == nullptr ? nothing : session->store());
-    return to_trail(dispatcher.explain(op, stack.data(), static_cast<uint32_t>(stack.size())));
+    return dispatcher.explain(op, stack.data(), static_cast<uint32_t>(stack.size()));
   }
-  return to_trail(
-      dispatcher.explain(op, keys.empty() ? usual_keys(op.schema()) : parse_keys(keys)));
+  return dispatcher.explain(op, keys.empty() ? usual_keys(op.schema()) : parse_keys(keys));
 }
 
-Trail dump_table(std::string_view name, bool registrations) {
+Table dump_table(std::string_view name, TableKind kind, size_t width) {
   const OperatorHandle op = operator_named(name);
   const Dispatcher& dispatcher = Dispatcher::global();
-  Trail trail;
-  trail.text = registrations ? dispatcher.dump_state(name) : dispatcher.dump_computed_table(op);
-  for (const TableRow& row : dispatcher.table(op)) {
-    if (registrations && row.reason != "kernel") continue;
-    trail.steps.push_back({to_string(row.key), row.kernel, row.reason, row.plugin});
+  const std::vector<TableRow> slots = dispatcher.table(op);
+  Table table{op.name(), {}, {}};
+  if (kind == TableKind::kFolded) {
+    table.rows = fold(slots);
+    table.text = str_cat(to_string(op.schema()), "\n\n", table_text(table.rows, width));
+    return table;
   }
-  return trail;
+  for (const TableRow& row : slots) {
+    if (kind == TableKind::kRegistrations && row.reason != "kernel") continue;
+    table.rows.push_back({{row.key}, row});
+  }
+  if (kind == TableKind::kSlots) {
+    table.text = str_cat(to_string(op.schema()), "\n\n", table_text(slots, width));
+  } else if (kind == TableKind::kRegistrations) {
+    table.text = dispatcher.dump_state(op.name());
+  } else {
+    table.text = dispatcher.dump_computed_table(op);
+  }
+  return table;
+}
+
+CheckedTables check_tables() {
+  const Dispatcher& dispatcher = Dispatcher::global();
+  dispatcher.check_invariants();
+  const auto operators = static_cast<uint32_t>(dispatcher.list().size());
+  return {operators, str_cat(operators,
+                             " operators: every stored table is what its registrations resolve "
+                             "to\n")};
 }
 
 std::vector<std::string> devices_with_kernels() {

@@ -5,7 +5,9 @@
 #include <string_view>
 #include <vector>
 
+#include "opyard/dispatch/explain.h"
 #include "opyard/dispatch/schema.h"
+#include "opyard/dispatch/table_text.h"
 #include "opyard/runtime/frame.h"
 
 // What can be called and how it would be routed, for people and for clients. Reads the global
@@ -39,27 +41,31 @@ bool is_public_operator(std::string_view name) noexcept;
 // name. Looking for those takes milliseconds; without `look` the message does without.
 [[noreturn]] void raise_unknown_operator(std::string_view name, bool look = true);
 
-struct TrailStep {
-  std::string key;
-  std::string kernel;
-  std::string rule;
-  std::string source;
-};
-
-struct Trail {
-  std::string text;
-  std::vector<TrailStep> steps;
-  std::string chosen;  // the key whose kernel runs first; empty when the call would fail
-};
-
 // How a call would be routed. With `session`, the keys are those of the call's operands (run it as
-// a task of the session); without, those of `keys`.
-Trail explain_call(const OpCall& call, const std::vector<std::string>& keys,
-                   const std::vector<std::string>& include, const std::vector<std::string>& exclude,
-                   Session* session);
+// a task of the session); without, those of `keys`. Here and in dump_table() a bare name stands for
+// its only overload; NOT_FOUND names them where there are several.
+Explanation explain_call(const OpCall& call, const std::vector<std::string>& keys,
+                         const std::vector<std::string>& include,
+                         const std::vector<std::string>& exclude, Session* session);
 
-// The table of one overload: what each runtime key resolves to, or what was registered.
-Trail dump_table(std::string_view name, bool registrations);
+enum class TableKind : uint8_t { kComputed, kRegistrations, kFolded, kSlots };
+
+struct Table {
+  std::string op;
+  std::string text;
+  std::vector<TableGroup> rows;
+};
+
+// The table of one overload; `width` is that of the lines for people (see table_text).
+Table dump_table(std::string_view name, TableKind kind, size_t width = 0);
+
+struct CheckedTables {
+  uint32_t operators = 0;
+  std::string text;
+};
+
+// Raises INTERNAL when a stored table is not what its registrations resolve to.
+CheckedTables check_tables();
 
 // The devices that plugins brought kernels for: "cpu", …
 std::vector<std::string> devices_with_kernels();

@@ -19,6 +19,9 @@ struct Limits {
   uint32_t inline_value_bytes = 1u << 20;  // larger results are not sent inline
   uint32_t label_bytes = 128;
   uint32_t streams_per_session = 64;  // at once
+  uint32_t traces_per_session = 4;    // followers of one session's calls
+  uint32_t traces = 32;               // … and of all together: every call looks at each
+  uint32_t trace_lines = 4096;        // that wait for one follower
   uint32_t queued_frames = 256;  // waiting frames of one session, over all its streams and calls
   uint32_t reorder_window =
       1024;  // how far unary calls may overtake each other (result ids of stream 0)

@@ -44,6 +44,9 @@ class Session : public std::enable_shared_from_this<Session> {
   uint32_t number() const { return number_; }
   const SessionWish& terms() const { return terms_; }  // the wishes as they were granted
   const SessionBudget& budget() const { return *budget_; }
+  IntrusivePtr<SessionBudget> shared_budget() const { return budget_; }
+  // How many follow this session's calls; kept by Traces.
+  const std::shared_ptr<std::atomic<int>>& followers() const { return followers_; }
 
   // Runs `work` when its turn comes, or at once on this thread (see SerialQueue). The task must not
   // throw. RESOURCE_EXHAUSTED when too many wait. ABORTED (reason: session lost) when the session
@@ -96,6 +99,7 @@ class Session : public std::enable_shared_from_this<Session> {
   std::atomic<Clock::rep> last_used_;
   std::atomic<int> open_streams_{0};
   std::atomic<uint32_t> next_stream_{1};
+  const std::shared_ptr<std::atomic<int>> followers_ = std::make_shared<std::atomic<int>>(0);
   OnceSignal ended_;
 };
 

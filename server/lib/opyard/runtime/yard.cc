@@ -71,7 +71,8 @@ bool is_plain_name(std::string_view name) {
 
 Yard::Yard(YardOptions options)
     : machine_(Machine::detect()),
-      plugin_dir_(options.plugin_dir.empty() ? default_plugin_dir() : options.plugin_dir),
+      plugin_dirs_(options.plugin_dirs.empty() ? std::vector<std::string>{default_plugin_dir()}
+                                               : std::move(options.plugin_dirs)),
       executor_(std::make_unique<Executor>(options.threads > 0 ? options.threads : machine_.cores)),
       sessions_(std::make_unique<Sessions>(fill_in(options.quotas, machine_), *executor_)) {
   shape::set_compute_threads(machine_.cores);
@@ -83,19 +84,25 @@ Yard::~Yard() {
   executor_.reset();  // and here it is done
 }
 
+std::string Yard::find_plugin(std::string_view name) const {
+  std::string searched;
+  for (const std::string& dir : plugin_dirs_) {
+    std::string path = str_cat(dir, "/", kPrefix, name, kSuffix);
+    if (std::error_code error; fs::is_regular_file(path, error)) return path;
+    searched += (searched.empty() ? "" : ", ") + dir;
+  }
+  std::string list;
+  for (const std::string& one : available_plugins()) list += (list.empty() ? "" : ", ") + one;
+  raise(Code::kNotFound, str_cat("there is no plugin '", name, "' in ", searched, "; there ",
+                                 list.empty() ? "is none" : str_cat("are: ", list)));
+}
+
 void Yard::load_plugin(std::string_view name) {
   OPYARD_CHECK(is_plain_name(name), kInvalidArgument,
                "a plugin's name has letters, digits, '_' and '-', not '", name.substr(0, 64), "'");
   const std::lock_guard lock(mutex_);
   if (std::find(plugins_.begin(), plugins_.end(), name) != plugins_.end()) return;
-  const std::string path = str_cat(plugin_dir_, "/", kPrefix, name, kSuffix);
-  if (std::error_code error; !fs::is_regular_file(path, error)) {
-    const std::vector<std::string> there = available_plugins();
-    std::string list;
-    for (const std::string& one : there) list += str_cat(list.empty() ? "" : ", ", one);
-    raise(Code::kNotFound, str_cat("there is no plugin '", name, "' in ", plugin_dir_, "; there ",
-                                   there.empty() ? "is none" : str_cat("are: ", list)));
-  }
+  const std::string path = find_plugin(name);
   loaded_.push_back(load_shared(path));
   plugins_.emplace_back(name);
   log(LogLevel::kInfo, str_cat("plugin ", name, " loaded from ", path));
@@ -113,14 +120,17 @@ std::vector<std::string> Yard::plugins() const {
 std::vector<std::string> Yard::available_plugins() const {
   std::vector<std::string> names;
   std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator(plugin_dir_, error)) {
-    const std::string file = entry.path().filename();
-    const bool fits = file.starts_with(kPrefix) && file.ends_with(kSuffix) &&
-                      file.size() > kPrefix.size() + kSuffix.size();
-    if (!fits) continue;
-    names.push_back(file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size()));
+  for (const std::string& dir : plugin_dirs_) {
+    for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
+      const std::string file = entry.path().filename();
+      const bool fits = file.starts_with(kPrefix) && file.ends_with(kSuffix) &&
+                        file.size() > kPrefix.size() + kSuffix.size();
+      if (!fits) continue;
+      names.push_back(file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size()));
+    }
   }
   std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 
