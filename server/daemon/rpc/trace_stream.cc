@@ -122,6 +122,7 @@ void TraceStream::advance(Note note) {
   while (true) {
     Action action = Action::kNone;
     grpc::Status status;
+    std::unique_ptr<runtime::Following> over;  // its places are free before the client is told
     {
       const std::lock_guard lock(mutex_);
       action = decide();
@@ -129,7 +130,10 @@ void TraceStream::advance(Note note) {
         acting_ = false;
         return;
       }
-      if (action == Action::kFinish) status = *end_;
+      if (action == Action::kFinish) {
+        status = *end_;
+        over = std::move(following_);
+      }
     }
     switch (action) {
       case Action::kRead:
@@ -142,6 +146,7 @@ void TraceStream::advance(Note note) {
         context_->TryCancel();
         break;
       case Action::kFinish:
+        over.reset();
         Finish(status);
         return;
       case Action::kNone:
@@ -154,20 +159,22 @@ void TraceStream::OnReadDone(bool ok) {
   std::unique_ptr<runtime::Following> begun;
   std::optional<grpc::Status> refused;
   try {
-    OPYARD_CHECK(!ok || !following_, kInvalidArgument,
+    OPYARD_CHECK(!ok || !asked_, kInvalidArgument,
                  "a trace takes one request; half-close to end it, open another to change it");
+    asked_ = true;
     if (ok) {
       begun =
           yard_.traces().follow(*session_, request_.op_prefix(), [link = link_] { link->visit(); });
-    } else if (following_) {
-      following_->stop();  // what is in the feed is all there will be
     }
   } catch (...) {
     refused = current_status();
   }
   advance([&] {
-    if (begun) following_ = std::move(begun);
-    if (!ok) half_closed_ = true;
+    if (begun && !finished_) following_ = std::move(begun);
+    if (!ok) {
+      half_closed_ = true;
+      if (following_) following_->stop();  // what is in the feed is all there will be
+    }
     want_read_ = ok;
     if (refused && !end_) end_ = std::move(refused);
   });

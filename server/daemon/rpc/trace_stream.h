@@ -54,12 +54,13 @@ class TraceStream final : public grpc::ServerBidiReactor<v1::TraceRequest, v1::T
   const std::shared_ptr<Link> link_;
   uint64_t drain_watch_ = 0;
   uint64_t end_watch_ = 0;
-  std::unique_ptr<runtime::Following> following_;
+  bool asked_ = false;  // reads come one after the other
 
   v1::TraceRequest request_;  // belongs to the network while reading_
   v1::TraceReply reply_;      // to the network while writing_
 
   std::mutex mutex_;
+  std::unique_ptr<runtime::Following> following_;
   bool acting_ = false;
   bool want_read_ = true;
   bool started_ = false;  // the first reply has been filled
