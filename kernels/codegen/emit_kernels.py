@@ -135,6 +135,11 @@ def kernels_source(group, entries):
     return "".join(parts)
 
 
+def definition(schema, tags):
+    listed = ", ".join(f'"{tag}"' for tag in tags)
+    return f"  m.def(\"{schema.text()}\"{', Tags{' + listed + '}' if tags else ''});\n"
+
+
 def definitions_source(groups):
     """Definitions of all operators, and the tables that the dispatcher asks for."""
     parts = [BANNER, "#include \"kernels/generated.h\"\n#include \"opyard/base/no_destructor.h\"\n"
@@ -142,9 +147,9 @@ def definitions_source(groups):
     all_entries = [entry for entries in groups.values() for entry in entries]
     parts.append("namespace opyard {\nnamespace {\n\nOPYARD_LIBRARY(aten, m) {\n")
     for entry in all_entries:
-        parts += [f"  m.def(\"{o.schema.text()}\");\n" for o in entry.operators]
+        parts += [definition(o.schema, entry.tags) for o in entry.operators]
     parts.append("}\n\nOPYARD_LIBRARY(kernel, m) {\n")
-    parts += [f"  m.def(\"{e.kernel.text()}\");\n" for e in all_entries if e.kernel]
+    parts += [definition(e.kernel, e.tags) for e in all_entries if e.kernel]
     parts.append("}\n\nconst OpHandleBase* const kHandles[] = {\n")
     for entry in all_entries:
         parts += [f"    &handles::{o.schema.identifier},\n" for o in entry.operators]

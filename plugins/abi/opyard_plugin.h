@@ -90,12 +90,22 @@ enum opyard_registration_kind {
 };
 
 enum opyard_registration_flags {
-  OPYARD_FALLTHROUGH = 1u, /* impl, fallback: skip this key */
-  OPYARD_CXX_KERNEL = 2u,  /* cxx_boxed is set instead of boxed, and typed, signature and tags may
-                              be; refused without this. Builds of an equal fingerprint only */
-  OPYARD_OVERRIDES = 4u,   /* impl: replacing another kernel at this key is meant */
-  OPYARD_PASS_DOWN = 16u,  /* fallback: go on below all Autograd keys */
+  OPYARD_FALLTHROUGH = 1u,    /* impl, fallback: skip this key */
+  OPYARD_CXX_KERNEL = 2u,     /* cxx_boxed is set instead of boxed, and typed and signature may be;
+                                 refused without this. Builds of an equal fingerprint only */
+  OPYARD_OVERRIDES = 4u,      /* impl: replacing another kernel at this key is meant */
+  OPYARD_PASS_DOWN = 16u,     /* fallback: go on below all Autograd keys */
   OPYARD_SCHEMA_INFERRED = 8u /* def: `text` is a name, the schema is in `schema` */
+};
+
+/* What may be assumed about memory that an operator's arguments and results share. The default is
+ * FROM_SCHEMA, for an inferred schema CONSERVATIVE. The others than FROM_SCHEMA are refused where
+ * the schema has alias annotations. */
+enum opyard_alias_analysis {
+  OPYARD_ALIAS_DEFAULT = 0,
+  OPYARD_ALIAS_FROM_SCHEMA = 1,  /* what its annotations say */
+  OPYARD_ALIAS_CONSERVATIVE = 2, /* anything */
+  OPYARD_ALIAS_PURE_FUNCTION = 3 /* nothing is shared or written to */
 };
 
 /* One definition, kernel or fallback. */
@@ -115,8 +125,10 @@ typedef struct opyard_registration {
   const void* typed;
   const void* cxx_boxed;
   const void* signature;
-  opyard_str debug; /* label of the kernel; empty: the place */
-  const void* tags;
+  opyard_str debug;        /* label of the kernel; empty: the place */
+  opyard_str tags;         /* def: names of small letters, digits and underscores, by commas */
+  uint32_t alias_analysis; /* def: one of opyard_alias_analysis */
+  uint32_t reserved;
 } opyard_registration;
 
 enum opyard_block_kind { OPYARD_BLOCK_DEF = 1, OPYARD_BLOCK_FRAGMENT = 2, OPYARD_BLOCK_IMPL = 3 };
@@ -203,7 +215,7 @@ typedef int32_t (*opyard_plugin_entry_fn)(const opyard_host_handshake*, opyard_p
 /* How large the structs were in version 1.0: the least that a reader takes. */
 enum opyard_sizes_1_0 {
   OPYARD_CALL_SIZE_1_0 = 32,
-  OPYARD_REGISTRATION_SIZE_1_0 = 144,
+  OPYARD_REGISTRATION_SIZE_1_0 = 160,
   OPYARD_BLOCK_SIZE_1_0 = 80,
   OPYARD_HOST_SIZE_1_0 = 48,
   OPYARD_KERNELS_EXT_SIZE_1_0 = 16,

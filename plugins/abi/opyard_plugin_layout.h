@@ -31,7 +31,7 @@ OPYARD_PLACE(opyard_call, keys, 8);
 OPYARD_PLACE(opyard_call, table, 16);
 OPYARD_PLACE(opyard_call, status, 24);
 
-OPYARD_SIZE(opyard_registration, 144);
+OPYARD_SIZE(opyard_registration, 160);
 OPYARD_PLACE(opyard_registration, struct_size, 0);
 OPYARD_PLACE(opyard_registration, flags, 4);
 OPYARD_PLACE(opyard_registration, kind, 8);
@@ -47,6 +47,8 @@ OPYARD_PLACE(opyard_registration, cxx_boxed, 104);
 OPYARD_PLACE(opyard_registration, signature, 112);
 OPYARD_PLACE(opyard_registration, debug, 120);
 OPYARD_PLACE(opyard_registration, tags, 136);
+OPYARD_PLACE(opyard_registration, alias_analysis, 152);
+OPYARD_PLACE(opyard_registration, reserved, 156);
 
 OPYARD_SIZE(opyard_block, 80);
 OPYARD_PLACE(opyard_block, struct_size, 0);

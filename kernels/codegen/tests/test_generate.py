@@ -92,6 +92,7 @@ def test_factories_get_a_backend_select_kernel(ops):
     text = text.replace("    kind: pointwise\n", "").replace("[CPU]", "{CompositeExplicitAutograd: twice}")
     files = files_of(ops(text))
     assert "backend_select::factory_keys(dtype, layout, device)" in files["kernels/kernels_some.cc"]
+    assert '-> Tensor", Tags{"factory"});' in files["kernels/definitions.cc"]
     assert "OPYARD_LIBRARY_IMPL(aten, BackendSelect, m)" in files["kernels/kernels_some.cc"]
     assert "inline Tensor twice(IntList size, const TensorOptions& options) {" in files["opyard/ops/twice.h"]
 

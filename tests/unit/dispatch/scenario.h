@@ -45,7 +45,8 @@ struct Scenario : ::testing::Test {
                                     const char* file = __builtin_FILE(),
                                     unsigned line = __builtin_LINE()) {
     return block(
-        BlockKind::kFragment, "t", "", [&](Library& m) { m.def(schema, file, line); }, file, line);
+        BlockKind::kFragment, "t", "", [&](Library& m) { m.def(Placed(schema, file, line)); }, file,
+        line);
   }
   [[nodiscard]] Registration kernel(std::string_view key, std::string_view label,
                                     std::string_view op = "f") {

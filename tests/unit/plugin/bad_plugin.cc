@@ -73,6 +73,8 @@ void spoil(Registration& record, Block& block) {
   if (is("no_cxx_function")) record.boxed = nullptr;
   if (is("small_record")) record.struct_size = 8;
   if (is("record_kind")) record.kind = 77;
+  if (is("null_tags")) record.tags = {nullptr, 5, 0};
+  if (is("tagged_kernel")) record.alias_analysis = OPYARD_ALIAS_PURE_FUNCTION;
   if (is("null_text")) record.text = {nullptr, 5, 0};
   if (is("block_kind")) block.kind = 77;
   if (is("small_block")) block.struct_size = 8;
@@ -145,6 +147,7 @@ extern "C" int32_t opyard_plugin_entry(const opyard_host_handshake* host,
   if (is("newer_abi")) plugin->abi = host->abi_max + 1;
   if (is("older_abi")) plugin->abi = host->abi_min - 1;
   plugin->name = is("long_name") ? text({long_name, sizeof(long_name)}) : text("bad");
+  if (is("library_name")) plugin->name = text("opyard");
   plugin->version = text("1.0.0");
   plugin->fingerprint = is("no_cxx_function") ? host->fingerprint : text("another build");
   plugin->table = is("no_table") ? nullptr : &table();

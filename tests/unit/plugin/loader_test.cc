@@ -67,6 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"no_table", kPrecondition, "no plugin table", ""},
         Case{"small_table", kArgument, "the struct_size is 8", ""},
         Case{"long_name", kArgument, "the plugin's name has 300 bytes", ""},
+        Case{"library_name", kArgument, "the library's own name", ""},
         Case{"init_fails", Code::kUnavailable, "the device is asleep", "I"},
         Case{"activate_fails", Code::kUnavailable, "the device is asleep", "IBAF"},
         Case{"other_build", kPrecondition, "another build", "IBF"},
@@ -87,6 +88,8 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"typed_unflagged", kArgument, "without the flag OPYARD_CXX_KERNEL", "IBAQDF"},
         Case{"cxx_unflagged", kArgument, "without the flag OPYARD_CXX_KERNEL", "IBAQDF"},
         Case{"signature_unflagged", kArgument, "without the flag OPYARD_CXX_KERNEL", "IBAQDF"},
+        Case{"null_tags", kArgument, "the tags of a registration", "IBF"},
+        Case{"tagged_kernel", kArgument, "belong to a definition", "IBAQDF"},
         Case{"no_cxx_function", kArgument, "has no function", "IBAQDF"},
         Case{"not_there", Code::kNotFound, "no readable plugin", ""}),
     [](const auto& info) { return info.param.plugin; });

@@ -14,16 +14,19 @@ namespace {
 // static handles read global_root without asking whether it is there.
 [[maybe_unused]] const Dispatcher& booted = Dispatcher::global();
 
+std::vector<opyard_block> blocks_of(const std::vector<Library>& libraries) {
+  std::vector<opyard_block> blocks;
+  for (const Library& library : libraries) blocks.push_back(library.block());
+  return blocks;
+}
+
 }  // namespace
 
 struct Registration::Changes {
   std::weak_ptr<Registry> registry;
   std::vector<Change> list;
 
-  static void destroy(Changes* changes) {
-    if (const auto registry = changes->registry.lock()) registry->remove(changes->list);
-    delete changes;
-  }
+  static void destroy(Changes* changes) { delete changes; }
 };
 
 Registration& Registration::operator=(Registration&& other) noexcept {
@@ -31,13 +34,24 @@ Registration& Registration::operator=(Registration&& other) noexcept {
   changes_ = std::move(other.changes_);
   return *this;
 }
-void Registration::reset() noexcept { changes_.reset(); }
+bool Registration::withdraw() noexcept {
+  if (!changes_) return true;
+  const auto registry = changes_->registry.lock();
+  const bool published = !registry || registry->remove(changes_->list);
+  changes_.reset();
+  return published;
+}
 
 const FunctionSchema& OperatorHandle::schema() const {
   const FunctionSchema* schema = entry_->schema();
   OPYARD_CHECK(schema != nullptr, kFailedPrecondition, "the operator '", name(),
                "' has kernels but no definition; did you forget to def() it?");
   return *schema;
+}
+
+const Attributes& OperatorHandle::attributes() const {
+  schema();
+  return *entry_->attributes();
 }
 
 Dispatcher& Dispatcher::global() {
@@ -58,15 +72,30 @@ Registration Dispatcher::register_blocks(ArrayRef<opyard_block> blocks, const Or
   auto* changes = new Registration::Changes{registry_, {}};
   Registration registration;
   registration.changes_ = {changes, &Registration::Changes::destroy};
-  changes->list = registry_->add(blocks, origin);
+  changes->list = registry_->change({}, blocks, origin);
   return registration;
 }
 
 Registration Dispatcher::register_libraries(const std::vector<Library>& libraries,
                                             const Origin& origin) {
-  std::vector<opyard_block> blocks;
-  for (const Library& library : libraries) blocks.push_back(library.block());
-  return register_blocks(blocks, origin);
+  return register_blocks(blocks_of(libraries), origin);
+}
+
+void Dispatcher::replace(Registration& registration, ArrayRef<opyard_block> blocks,
+                         const Origin& origin) {
+  if (!registration) {
+    registration = register_blocks(blocks, origin);
+    return;
+  }
+  Registration::Changes& changes = *registration.changes_;
+  OPYARD_CHECK(changes.registry.lock() == registry_, kFailedPrecondition,
+               "the registration that is to be replaced belongs to another dispatcher");
+  changes.list = registry_->change(changes.list, blocks, origin);
+}
+
+void Dispatcher::replace(Registration& registration, const std::vector<Library>& libraries,
+                         const Origin& origin) {
+  replace(registration, blocks_of(libraries), origin);
 }
 
 Registration Dispatcher::register_block(BlockKind kind, std::string_view name_space,
@@ -128,9 +157,10 @@ OperatorHandle Dispatcher::get(std::string_view name) const {
 std::vector<std::string> Dispatcher::list(std::string_view prefix) const {
   const PinnedRoot pin;
   std::vector<std::string> names;
-  for (const auto& [name, item] : root_of(pin).names->items()) {
-    if (item.defined && name.substr(0, prefix.size()) == prefix) names.emplace_back(name);
-  }
+  root_of(pin).names->each([&](const NameIndex::Item& item) {
+    const std::string& name = item.entry->name();
+    if (item.defined && name.starts_with(prefix)) names.push_back(name);
+  });
   std::sort(names.begin(), names.end());
   return names;
 }
@@ -148,17 +178,8 @@ std::vector<std::string> Dispatcher::nearest(std::string_view name, size_t count
 
 const OperatorTable* Dispatcher::typed_table(OperatorHandle op,
                                              const SignatureInfo& signature) const {
-  const auto fits = [&](const OperatorTable* table) {
-    return table->signature && std::strcmp(table->signature, signature.mangled) == 0;
-  };
   const OperatorTable* table = table_of(op.entry());
-  // Others may undo what the check fixed before the table is read.
-  for (int tries = 0; !fits(table); ++tries) {
-    OPYARD_CHECK(tries < 100, kAborted, "the C++ signature of the operator '", op.name(),
-                 "' keeps changing while it is called; try again");
-    registry_->check_signature(op.entry(), signature);
-    table = root_->load(std::memory_order_acquire)->table(op.entry().index());
-  }
+  check_typed_call(*table, signature);
   return table;
 }
 
@@ -302,6 +323,11 @@ std::string Dispatcher::dump_state(std::string_view name) const {
 std::string Dispatcher::dump_computed_table(OperatorHandle op) const {
   return registry_->dump_computed_table(op.entry());
 }
+void Dispatcher::synchronize() const {
+  registry_->publish_pending();
+  epoch::synchronize();
+}
+
 void Dispatcher::check_invariants() const { registry_->check_invariants(); }
 
 }  // namespace opyard

@@ -20,7 +20,10 @@ class Registry;
 // Where registrations come from; shown by explain.
 struct Origin {
   std::string plugin = "opyard";
-  uint64_t generation = 0;
+  uint64_t generation = 0;  // plugins count from 1
+
+  // The library, or the program that it is linked into.
+  bool is_library() const noexcept { return generation == 0 && plugin == "opyard"; }
 };
 
 // Undoes what it stands for when it dies, in one publication. May outlive the dispatcher. Any
@@ -31,7 +34,10 @@ class Registration {
   ~Registration() { reset(); }
   Registration(Registration&&) noexcept = default;
   Registration& operator=(Registration&& other) noexcept;
-  void reset() noexcept;
+  void reset() noexcept { withdraw(); }
+  // The same; false when there was no memory for new tables: the log says so, and calls may reach
+  // what was registered until Dispatcher::synchronize() or the next registration makes up for it.
+  bool withdraw() noexcept;
   explicit operator bool() const noexcept { return changes_ != nullptr; }
 
  private:
@@ -109,7 +115,18 @@ class Dispatcher {
                               const char* file = __builtin_FILE(),
                               unsigned line = __builtin_LINE());
 
-  // Ties public operators to an internal one; all must be defined. Before its kernels arrive.
+  // Exchanges what `registration` stands for, in one publication: calls see the old kernels or the
+  // new ones. A kernel that is registered anew keeps the place that the old one had among the
+  // overrides of its key, others are taken away or put on top; an operator that is defined in the
+  // same words never goes. Everything is judged as if the old blocks had left already. When
+  // something is refused, an error is raised and the old registration stands as it was.
+  void replace(Registration& registration, ArrayRef<opyard_block> blocks,
+               const Origin& origin = {});
+  void replace(Registration& registration, const std::vector<Library>& libraries,
+               const Origin& origin = {});
+
+  // Ties public operators to an internal one; all must be defined. Before its kernels arrive; takes
+  // the place of an earlier declaration.
   void declare_structured(std::string_view internal_op, ArrayRef<StructuredForm> forms);
   // Fixes the C++ signatures of operators and gives static handles their place, in one publication.
   // Global dispatcher only.
@@ -148,13 +165,21 @@ class Dispatcher {
   R call(OperatorHandle op, A... arguments) const {
     const PinnedRoot pin(op.entry().holder());
     const OperatorTable* table = typed_table(op, SignatureOf<R(A...)>::info());
+    if (!table->signature) [[unlikely]] {
+      const Keys keys = call_keys(table, arguments...);
+      return call_boxed_only<R, A...>(CallLabel::kCall, keys, std::forward<A>(arguments)...);
+    }
     return start_call<R, A...>(pin, table, std::forward<A>(arguments)...);
   }
   template <typename R, typename... A>
   R redispatch(OperatorHandle op, KeySet keys, A... arguments) const {
     const PinnedRoot pin(op.entry().holder());
-    const OperatorTable* table = typed_table(op, SignatureOf<R(A...)>::info());
-    return invoke<R, A...>(Keys{keys, table}, std::forward<A>(arguments)...);
+    const Keys keys_of_call{keys, typed_table(op, SignatureOf<R(A...)>::info())};
+    if (!keys_of_call.table->signature) [[unlikely]] {
+      return call_boxed_only<R, A...>(CallLabel::kRedispatch, keys_of_call,
+                                      std::forward<A>(arguments)...);
+    }
+    return invoke<R, A...>(keys_of_call, std::forward<A>(arguments)...);
   }
 
   // Operators with kernels and no definition, sorted.
@@ -174,8 +199,10 @@ class Dispatcher {
   // Raises INTERNAL when a stored table differs from the resolved one.
   void check_invariants() const;
 
-  // Waits until what was unregistered before has been freed; refused within a call.
-  void synchronize() const { epoch::synchronize(); }
+  // Waits until what was unregistered before has been freed; refused within a call. First makes up
+  // for publications for which memory was short; raises RESOURCE_EXHAUSTED when it still is: what
+  // was unregistered may be called then.
+  void synchronize() const;
   // Number of publications so far.
   uint64_t generation() const;
 
@@ -189,10 +216,18 @@ class Dispatcher {
       root = root_->load(std::memory_order_acquire);
     return root->table(entry.index());
   }
+  // The operator has no typed functions, so the caller boxes: it leaves none of its code in tables.
+  template <typename R, typename... A>
+  static R call_boxed_only(CallLabel label, Keys keys, A... arguments) {
+    std::optional<ObservedCall> observed;
+    if (calls_are_observed()) observed.emplace(label, keys);
+    return call_boxed_kernel<R, A...>(keys, std::forward<A>(arguments)...);
+  }
   void call_boxed_attended(OperatorHandle op, const IValue* in, uint32_t n_in, IValue* out,
                            uint32_t n_out) const;
   const Root& root_of(const PinnedRoot& pin) const noexcept;
-  // The table, once it is sure to hold functions of this signature. With a pinned root.
+  // The table of a typed call, which fits its typed functions; where there are none (no signature
+  // is known), the schema. With a pinned root.
   const OperatorTable* typed_table(OperatorHandle op, const SignatureInfo& signature) const;
 
   std::shared_ptr<Registry> registry_;

@@ -18,6 +18,7 @@ struct Library::State {
   std::deque<SignatureInfo> signatures;
   std::vector<opyard_registration> registrations;
   opyard_block block{};
+  size_t definition = 0;  // the last one's place
 
   opyard_str keep(std::string_view text) { return as_str(texts.emplace_back(text)); }
 };
@@ -46,28 +47,34 @@ Library::KernelRecord Library::record_of(PassDown) {
   return {.boxed = &pass_down_boxed, .flags = OPYARD_CXX_KERNEL | OPYARD_PASS_DOWN};
 }
 
-Library& Library::def(std::string_view schema, const char* file, unsigned line) {
+void Library::begin_def(const Placed& schema) {
+  state_->definition = state_->registrations.size();
   opyard_registration& added = state_->registrations.emplace_back();
   added.struct_size = sizeof(opyard_registration);
   added.kind = OPYARD_REGISTER_DEF;
-  added.file = state_->keep(file);
-  added.line = line;
-  added.text = state_->keep(schema);
-  return *this;
+  added.file = state_->keep(schema.file);
+  added.line = schema.line;
+  added.text = state_->keep(schema.text);
+  if (schema.text.find('(') == std::string_view::npos) added.flags |= OPYARD_SCHEMA_INFERRED;
 }
 
-void Library::add_def_with(std::string_view text, const KernelRecord& kernel, const char* file,
-                           unsigned line) {
-  def(text, file, line);
-  const bool name_only = text.find('(') == std::string_view::npos;
-  if (name_only) {
-    opyard_registration& added = state_->registrations.back();
-    added.flags |= OPYARD_SCHEMA_INFERRED;
-    if (kernel.signature.schema) {
-      added.schema = state_->keep(to_string(kernel.signature.schema()));
-    }
+void Library::add_to_def(const Placed&, const Tags& tags) {
+  opyard_registration& definition = state_->registrations[state_->definition];
+  std::string text(definition.tags.data, definition.tags.size);
+  for (const std::string_view name : tags.names) text.append(name) += ',';
+  definition.tags = state_->keep(text);
+}
+
+void Library::add_to_def(const Placed&, AliasAnalysis kind) {
+  state_->registrations[state_->definition].alias_analysis = static_cast<uint32_t>(kind);
+}
+
+void Library::add_def_kernel(const Placed& schema, const KernelRecord& kernel) {
+  opyard_registration& definition = state_->registrations[state_->definition];
+  if ((definition.flags & OPYARD_SCHEMA_INFERRED) && kernel.signature.schema) {
+    definition.schema = state_->keep(to_string(kernel.signature.schema()));
   }
-  add_impl(text.substr(0, text.find('(')), {}, kernel, file, line);
+  add_impl(schema.text.substr(0, schema.text.find('(')), {}, kernel, schema.file, schema.line);
 }
 
 void Library::add_impl(std::string_view op, std::string_view key, const KernelRecord& kernel,

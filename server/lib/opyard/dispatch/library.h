@@ -1,10 +1,12 @@
 #pragma once
 
 #include <deque>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "opyard/dispatch/attributes.h"
 #include "opyard/dispatch/signature.h"
 #include "opyard_plugin.h"
 
@@ -16,6 +18,23 @@ struct PassDown {};     // autograd fallback: go on below all Autograd keys
 struct BoxedKernel {    // one function for any signature
   BoxedFn function;
   void* self = nullptr;
+};
+
+// Names that a definition carries, for whoever looks for them: Tags{"pointwise", "core"}.
+struct Tags {
+  Tags(std::initializer_list<std::string_view> names) : names(names) {}
+  std::vector<std::string_view> names;
+};
+
+// A schema or a name, with the place where it is written.
+struct Placed {
+  template <typename T>
+  requires std::is_convertible_v<const T&, std::string_view> Placed(
+      const T& text, const char* file = __builtin_FILE(), unsigned line = __builtin_LINE())
+      : text(text), file(file), line(line) {}
+  std::string_view text;
+  const char* file;
+  unsigned line;
 };
 
 enum class BlockKind : uint32_t {
@@ -37,15 +56,12 @@ class Library {
   Library& operator=(const Library&) = delete;
 
   // Defines an operator: "add(Tensor self, Tensor other) -> Tensor". The namespace may be written.
-  Library& def(std::string_view schema, const char* file = __builtin_FILE(),
-               unsigned line = __builtin_LINE());
-  // … with a kernel at the block's key, else CompositeImplicitAutograd. Where `text` is a name
-  // only, the schema is inferred from the kernel.
-  template <typename F>
-  requires(!std::is_convertible_v<F, const char*>) Library& def(std::string_view text, F kernel,
-                                                                const char* file = __builtin_FILE(),
-                                                                unsigned line = __builtin_LINE()) {
-    add_def_with(text, record_of(kernel), file, line);
+  // More may follow, in any order: a kernel at the block's key, else CompositeImplicitAutograd,
+  // from which the schema is inferred where `schema` is a name only; Tags; an AliasAnalysis.
+  template <typename... More>
+  Library& def(Placed schema, const More&... more) {
+    begin_def(schema);
+    (add_to_def(schema, more), ...);
     return *this;
   }
 
@@ -68,6 +84,12 @@ class Library {
   Library& override_impl(std::string_view op, F kernel, const char* file = __builtin_FILE(),
                          unsigned line = __builtin_LINE()) {
     add_impl(op, {}, record_of(kernel), file, line, OPYARD_OVERRIDES);
+    return *this;
+  }
+  template <typename F>
+  Library& override_impl(std::string_view op, DispatchKey key, F kernel,
+                         const char* file = __builtin_FILE(), unsigned line = __builtin_LINE()) {
+    add_impl(op, to_string(key), record_of(kernel), file, line, OPYARD_OVERRIDES);
     return *this;
   }
 
@@ -128,8 +150,14 @@ class Library {
     return record_typed(SignatureOf<typename Traits::Signature>::info(), &Traits::template call<F>);
   }
 
-  void add_def_with(std::string_view text, const KernelRecord& kernel, const char* file,
-                    unsigned line);
+  void begin_def(const Placed& schema);
+  void add_to_def(const Placed& schema, const Tags& tags);
+  void add_to_def(const Placed& schema, AliasAnalysis kind);
+  template <typename F>
+  void add_to_def(const Placed& schema, const F& kernel) {
+    add_def_kernel(schema, record_of(kernel));
+  }
+  void add_def_kernel(const Placed& schema, const KernelRecord& kernel);
   void add_impl(std::string_view op, std::string_view key, const KernelRecord& kernel,
                 const char* file, unsigned line, uint32_t flags = 0);
   void add_fallback(const KernelRecord& kernel, const char* file, unsigned line);

@@ -1,10 +1,13 @@
 #pragma once
 
 #include <atomic>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "opyard/dispatch/attributes.h"
+#include "opyard/dispatch/name_index.h"
 #include "opyard/dispatch/resolve.h"
 #include "opyard/dispatch/schema.h"
 #include "opyard/dispatch/signature.h"
@@ -20,7 +23,6 @@ class OperatorEntry {
  public:
   OperatorEntry(Dispatcher& dispatcher, std::string name, uint32_t index)
       : dispatcher_(dispatcher), name_(std::move(name)), index_(index) {}
-  ~OperatorEntry();
   OperatorEntry(const OperatorEntry&) = delete;
   OperatorEntry& operator=(const OperatorEntry&) = delete;
 
@@ -32,29 +34,61 @@ class OperatorEntry {
   // For PinnedRoot.
   const char* holder() const noexcept { return name_.c_str(); }
   uint64_t key_positions() const noexcept { return key_positions_.load(std::memory_order_acquire); }
+  // Of the newest definition; null until the first. What it points to lives as long as the
+  // dispatcher. Any thread.
+  const Attributes* attributes() const noexcept {
+    return attributes_.load(std::memory_order_acquire);
+  }
 
  private:
   friend class Registry;
+
+  // A registration that defines the operator.
+  struct Owner {
+    uint64_t id;
+    std::string plugin;
+    std::string place;
+  };
+  // What registration changes, and puts back as a whole.
+  struct State {
+    std::vector<Owner> owners;  // plugins that define the operator alike share it
+    std::shared_ptr<const FunctionSchema> schema;
+    uint64_t key_positions = 0;  // of the schema
+    const Attributes* attributes = nullptr;
+    Registrations kernels;
+
+    bool is_defined() const noexcept { return !owners.empty(); }
+    bool is_gone() const noexcept { return owners.empty() && kernels.empty(); }
+  };
+  // All entries that a name ever meant, one for each schema, and the one that it means now.
+  struct Name {
+    OperatorEntry* current = nullptr;
+    std::vector<OperatorEntry*> entries{};
+    NameIndex::Item published{};  // as the root has it
+  };
+  struct Form {
+    OperatorEntry* public_op;
+    SignatureInfo signature;
+    const void* wrapper;
+    std::string schema;  // of the signature
+  };
 
   Dispatcher& dispatcher_;
   const std::string name_;
   const uint32_t index_;
   std::atomic<const FunctionSchema*> schema_{nullptr};
   std::atomic<uint64_t> key_positions_{0};
+  std::atomic<const Attributes*> attributes_{nullptr};
 
   // Below: guarded by the registry's mutex.
-  int definitions_ = 0;
-  std::string definition_place_;
-  Registrations registrations_;
-  SignatureInfo signature_{};
-  std::string signature_name_;  // owns signature_.mangled
-  std::string signature_place_;
-  bool bound_ = false;  // a static handle or a structured form relies on the signature
-  struct Form {
-    OperatorEntry* public_op;
-    SignatureInfo signature;
-    const void* wrapper;
-  };
+  State state_;
+  Name* names_ = nullptr;
+  uint64_t saved_by_ = 0;  // the number of the last change that saved the state
+  // A list without memory of its own: what has changed since the last publication.
+  OperatorEntry* next_dirty_ = nullptr;
+  bool is_dirty_ = false;
+  SignatureInfo bound_{};  // what a static handle or a structured form calls the operator with
+  std::string bound_at_;
   std::vector<Form> forms_;             // an internal operator's public forms
   OperatorEntry* kernel_op_ = nullptr;  // a public form's internal operator
 };
@@ -65,8 +99,9 @@ class OperatorHandle {
   explicit OperatorHandle(const OperatorEntry* entry) noexcept : entry_(entry) {}
   const OperatorEntry& entry() const noexcept { return *entry_; }
   const std::string& name() const noexcept { return entry_->name(); }
-  // Raises FAILED_PRECONDITION when there are kernels but no definition.
+  // Both raise FAILED_PRECONDITION when there are kernels but no definition.
   const FunctionSchema& schema() const;
+  const Attributes& attributes() const;
   friend bool operator==(OperatorHandle, OperatorHandle) noexcept = default;
 
  private:

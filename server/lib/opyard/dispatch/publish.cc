@@ -1,8 +1,11 @@
 #include <algorithm>
 #include <cstddef>
+#include <cstring>
 #include <new>
 #include <utility>
 
+#include "opyard/base/check.h"
+#include "opyard/base/no_destructor.h"
 #include "opyard/dispatch/registry.h"
 
 namespace opyard {
@@ -14,8 +17,30 @@ namespace {
 // A table that keeps its kernels alive.
 struct OwnedTable : OperatorTable {
   std::vector<KernelPtr> alive;
-  std::string signature_name;
+  // The last signature that was found to fit, by address, where there are boxed kernels only.
+  mutable std::atomic<const char*> fitting{nullptr};
+
+  static void destroy(const OperatorTable* table) { delete static_cast<const OwnedTable*>(table); }
 };
+
+const Kernel& raising_kernel(bool gone, Reason reason) {
+  struct Raising {
+    Raising() {
+      const auto set = [](Kernel& kernel, KernelKind kind, BoxedFn function) {
+        kernel.kind = kind;
+        kernel.boxed = function;
+        kernel.plugin = "opyard";
+      };
+      set(missing, KernelKind::kMissing, &raise_missing);
+      set(ambiguous, KernelKind::kAmbiguous, &raise_ambiguous);
+      set(gone, KernelKind::kGone, &raise_gone);
+    }
+    Kernel missing, ambiguous, gone;
+  };
+  static NoDestructor<Raising> raising;
+  if (gone) return raising->gone;
+  return reason == Reason::kAmbiguous ? raising->ambiguous : raising->missing;
+}
 
 // What a root keeps alive lies before it, and its tables behind it, in one block of memory.
 struct OwnedRoot {
@@ -30,6 +55,7 @@ struct OwnedRoot {
     return owned;
   }
   static OwnedRoot* of(const Root* root) {
+    if (!root) return nullptr;
     return reinterpret_cast<OwnedRoot*>(reinterpret_cast<uintptr_t>(root) -
                                         offsetof(OwnedRoot, root));
   }
@@ -41,19 +67,6 @@ struct OwnedRoot {
 };
 static_assert(sizeof(OwnedRoot) == offsetof(OwnedRoot, root) + sizeof(Root));
 
-// What one publication replaced: freed together after its grace period.
-struct Replaced {
-  OwnedRoot* root;
-  std::vector<const OwnedTable*> tables;
-};
-
-void free_replaced(void* pointer) {
-  auto* replaced = static_cast<Replaced*>(pointer);
-  for (const OwnedTable* table : replaced->tables) delete table;
-  OwnedRoot::destroy(replaced->root);
-  delete replaced;
-}
-
 // Takes a key that falls through out of the masks that it counts for.
 void mask_out(OperatorTable& table, DispatchKey key) {
   const Backend backend = backend_of(key);
@@ -61,14 +74,6 @@ void mask_out(OperatorTable& table, DispatchKey key) {
     if (backend != Backend::kNone && static_cast<int>(backend) != b + 1) continue;
     table.backend_masks[b] = table.backend_masks[b].remove(key);
   }
-}
-
-// What a typed call runs. An operator whose C++ signature nobody has told has no typed callers but
-// handles that are not bound.
-const void* typed_form(const SignatureInfo& signature, const Kernel& kernel) {
-  if (!signature.mangled) return reinterpret_cast<const void*>(&raise_unbound);
-  if (kernel.kind == KernelKind::kPassDown) return signature.pass_down;
-  return kernel.typed ? kernel.typed : signature.from_typed;
 }
 
 // Without a backend bit, a key counts as falling through when it does at every backend.
@@ -82,32 +87,70 @@ void finish_masks(OperatorTable& table) {
 
 }  // namespace
 
-OperatorTable* Registry::build_table(const OperatorEntry& entry) {
-  auto* table = new OwnedTable;
-  table->op = &entry;
-  table->key_positions = entry.key_positions();
-  if (entry.signature_.mangled && !may_be_misread(entry)) {
-    table->signature_name = entry.signature_.mangled;
-    table->signature = table->signature_name.c_str();
+// What a typed call runs. An operator whose C++ signature nobody has told has no typed callers but
+// handles that are not bound.
+const void* Registry::KnownSignature::form_of(const Kernel& kernel) const {
+  if (!mangled) return reinterpret_cast<const void*>(&raise_unbound);
+  if (kernel.kind == KernelKind::kPassDown) return pass_down;
+  return kernel.typed ? kernel.typed : from_typed;
+}
+
+// What one publication replaced: freed together after its grace period.
+struct Registry::Replaced {
+  OwnedRoot* root = nullptr;
+  std::vector<const OperatorTable*> tables{};
+  size_t bytes = 0;
+  Replaced* next = nullptr;
+
+  static void free(void* pointer) {
+    auto* replaced = static_cast<Replaced*>(pointer);
+    for (const OperatorTable* table : replaced->tables) OwnedTable::destroy(table);
+    if (replaced->root) OwnedRoot::destroy(replaced->root);
+    delete replaced;
   }
+};
+
+// A root that nobody reads yet.
+struct Registry::Publication {
+  OwnedRoot* root = nullptr;
+  std::vector<TablePtr> built{};
+  std::unique_ptr<Replaced> replaced = std::make_unique<Replaced>();
+  std::vector<Name*> names{};
+  std::vector<NameIndex::Change> meanings{};  // of `names`
+
+  ~Publication() {
+    if (root) OwnedRoot::destroy(root);
+  }
+};
+
+Registry::TablePtr Registry::build_table(const OperatorEntry& entry) {
+  auto table = std::make_unique<OwnedTable>();
+  table->op = &entry;
+  table->key_positions = entry.state_.key_positions;
   std::fill(std::begin(table->kernels), std::end(table->kernels), nullptr);
   for (KeySet& mask : table->backend_masks) mask = KeySet::full();
-  const bool gone = entry.definitions_ == 0 && entry.registrations_.empty();
+  const bool gone = entry.state_.is_gone();
+  const ActiveKernels active(entry.state_.kernels);
+  const KnownSignature signature = signature_of(entry);
+  table->signature = may_be_misread(entry, signature) ? nullptr : signature.mangled;
+  const auto keep_alive = [&](const Kernel* kernel) {
+    if (!table->alive.empty() && table->alive.back().get() == kernel) return;
+    table->alive.push_back(KernelPtr::share(kernel));
+  };
   for (int i = 0; i < kNumSlots; ++i) {
     const DispatchKey key = key_of_slot(i);
-    const Resolution resolution = gone ? Resolution{gone_.get(), Reason::kMissing}
-                                       : resolve(entry.registrations_, fallbacks_, key);
+    const Resolution resolution =
+        gone ? Resolution{nullptr, Reason::kMissing} : resolve(active, fallbacks_, key);
     const Kernel* kernel = resolution.kernel;
     table->reasons[i] = resolution.reason;
     if (!kernel || (i == 0 && kernel->kind == KernelKind::kFallthrough)) {
-      kernel = (resolution.reason == Reason::kAmbiguous ? ambiguous_ : missing_).get();
+      kernel = &raising_kernel(gone, resolution.reason);
+    } else {
+      keep_alive(kernel);
     }
     if (kernel->kind == KernelKind::kFallthrough) mask_out(*table, key);
     table->kernels[entry_of_slot(i)] = kernel;
-    table->typed[entry_of_slot(i)] = typed_form(entry.signature_, *kernel);
-    if (table->alive.empty() || table->alive.back().get() != kernel) {
-      table->alive.push_back(KernelPtr::share(kernel));
-    }
+    table->typed[entry_of_slot(i)] = signature.form_of(*kernel);
   }
   for (int i = 0; i < kNumEntries; ++i) {
     if (table->kernels[i]) continue;
@@ -115,49 +158,125 @@ OperatorTable* Registry::build_table(const OperatorEntry& entry) {
     table->typed[i] = table->typed[0];
   }
   finish_masks(*table);
-  return table;
+  if (signature.owner) keep_alive(signature.owner);
+  return {table.release(), &OwnedTable::destroy};
 }
 
-void Registry::touch_all() {
-  for (const auto& entry : entries_) dirty_.insert(entry.get());
+void check_typed_call(const OperatorTable& table, const SignatureInfo& signature) {
+  const auto& owned = static_cast<const OwnedTable&>(table);
+  if (owned.signature) {
+    if (owned.signature == signature.mangled || !std::strcmp(owned.signature, signature.mangled)) {
+      return;
+    }
+  } else if (owned.fitting.load(std::memory_order_relaxed) == signature.mangled) {
+    return;
+  }
+  const FunctionSchema* schema = table.op->schema();
+  const std::string wrong = str_cat("the operator '", table.op->name(),
+                                    "' was accessed with a wrong signature (mismatch): ");
+  const std::string call = str_cat("the C++ call is '", demangle(signature.mangled), "'");
+  OPYARD_CHECK(!owned.signature, kInvalidArgument, wrong, "its kernels have '",
+               demangle(owned.signature), "', ", call,
+               schema ? str_cat("; its schema is '", to_string(*schema), "'") : std::string());
+  if (!schema) return;
+  const auto difference = schema_difference(*schema, signature.schema());
+  OPYARD_CHECK(!difference, kInvalidArgument, wrong, "its schema is '", to_string(*schema), "', ",
+               call, ": ", *difference);
+  owned.fitting.store(signature.mangled, std::memory_order_relaxed);
 }
 
-std::shared_ptr<const NameIndex> Registry::build_index() {
-  auto index = std::make_shared<NameIndex>();
-  for (const auto& [name, entry] : current_) {
-    const bool defined = entry->definitions_ > 0;
-    if (defined || !entry->registrations_.empty()) {
-      index->items_.emplace(entry->name(), NameIndex::Item{entry, defined});
+void Registry::touch(OperatorEntry& entry) noexcept {
+  if (entry.is_dirty_) return;
+  entry.is_dirty_ = true;
+  entry.next_dirty_ = std::exchange(dirty_, &entry);
+}
+
+void Registry::touch_all() noexcept {
+  for (const auto& entry : entries_) {
+    if (!entry->state_.is_gone()) touch(*entry);
+  }
+}
+
+// Entries that were made for a change that was refused: nobody has seen them.
+void Registry::drop_entries_from(size_t count) noexcept {
+  for (OperatorEntry** link = &dirty_; *link;) {
+    OperatorEntry* entry = *link;
+    if (entry->index() >= count) {
+      *link = entry->next_dirty_;
+    } else {
+      link = &entry->next_dirty_;
     }
   }
-  return index;
+  while (entries_.size() > count) {
+    OperatorEntry& last = *entries_.back();
+    Name& name = *last.names_;
+    name.entries.pop_back();
+    if (name.entries.empty()) names_.erase(names_.find(last.name()));
+    entries_.pop_back();
+  }
+}
+
+Registry::PublicationPtr Registry::prepare() {
+  PublicationPtr next(new Publication, [](Publication* unpublished) { delete unpublished; });
+  OwnedRoot* old = OwnedRoot::of(root_->load(std::memory_order_relaxed));
+  next->root = OwnedRoot::make(entries_.size());
+  next->replaced->root = old;
+  const OperatorTable** tables = next->root->tables();
+  if (old) std::copy_n(old->tables(), std::min(old->root.size, next->root->root.size), tables);
+  for (const OperatorEntry* entry = dirty_; entry; entry = entry->next_dirty_) {
+    next->built.push_back(build_table(*entry));
+    const OperatorTable*& place = tables[entry->index()];
+    if (place) next->replaced->tables.push_back(place);
+    place = next->built.back().get();
+    Name* name = entry->names_;
+    if (entry->index() == 0 || name->current != entry) continue;
+    const bool defined = entry->state_.is_defined();
+    const auto item = entry->state_.is_gone() ? NameIndex::Item{} : NameIndex::Item{entry, defined};
+    if (item == name->published) continue;
+    next->names.push_back(name);
+    next->meanings.push_back({entry->name(), item});
+  }
+  static NoDestructor<NameIndex> nothing;
+  next->root->index =
+      next->names.empty() && old ? old->index : (old ? *old->index : *nothing).with(next->meanings);
+  next->root->root.generation = old ? old->root.generation + 1 : 1;
+  next->root->root.names = next->root->index.get();
+  next->replaced->bytes = (old ? old->root.size * sizeof(void*) : 0) +
+                          next->replaced->tables.size() * sizeof(OwnedTable);
+  return next;
+}
+
+void Registry::publish(PublicationPtr next) noexcept {
+  root_->store(&next->root->root, std::memory_order_release);
+  next->root = nullptr;
+  for (auto& table : next->built) table.release();
+  for (size_t i = 0; i < next->names.size(); ++i) {
+    next->names[i]->published = next->meanings[i].item;
+  }
+  while (dirty_) {
+    dirty_->is_dirty_ = false;
+    dirty_ = dirty_->next_dirty_;
+  }
+  if (!next->replaced->root) return;  // the first one
+  Replaced* replaced = next->replaced.release();
+  replaced->next = std::exchange(replaced_, replaced);
+  retire_replaced();
+}
+
+// What the reclaimer has no memory to take waits for the next publication: later is always safe.
+void Registry::retire_replaced() noexcept {
+  try {
+    while (replaced_) {
+      Replaced* next = replaced_->next;
+      epoch::retire(replaced_, &Replaced::free, replaced_->bytes);
+      replaced_ = next;
+    }
+  } catch (...) {
+  }
 }
 
 void Registry::publish() {
-  if (dirty_.empty() && !names_changed_) return;
-  const Root* current = root_->load(std::memory_order_relaxed);
-  OwnedRoot* old = current ? OwnedRoot::of(current) : nullptr;
-  auto* replaced = new Replaced{old, {}};
-  OwnedRoot* next = OwnedRoot::make(entries_.size());
-  if (old) std::copy_n(old->tables(), old->root.size, next->tables());
-  for (const OperatorEntry* entry : dirty_) {
-    const OperatorTable*& place = next->tables()[entry->index()];
-    if (place) replaced->tables.push_back(static_cast<const OwnedTable*>(place));
-    place = build_table(*entry);
-  }
-  dirty_.clear();
-  next->index = !old || names_changed_ ? build_index() : old->index;
-  names_changed_ = false;
-  next->root.generation = old ? old->root.generation + 1 : 1;
-  next->root.names = next->index.get();
-  root_->store(&next->root, std::memory_order_release);
-  if (old) {
-    const size_t bytes =
-        old->root.size * sizeof(void*) + replaced->tables.size() * sizeof(OwnedTable);
-    epoch::retire(replaced, &free_replaced, bytes);
-  } else {
-    delete replaced;
-  }
+  if (dirty_) publish(prepare());
 }
 
 void Registry::make_global() {
@@ -168,9 +287,9 @@ void Registry::make_global() {
 
 Registry::~Registry() {
   MutexLock lock(mutex_);
+  while (replaced_) Replaced::free(std::exchange(replaced_, replaced_->next));
   OwnedRoot* last = OwnedRoot::of(root_->load());
-  for (size_t i = 0; i < last->root.size; ++i)
-    delete static_cast<const OwnedTable*>(last->tables()[i]);
+  for (size_t i = 0; i < last->root.size; ++i) OwnedTable::destroy(last->tables()[i]);
   OwnedRoot::destroy(last);
   // A report about pinned threads may be reading the name of an operator that one was in.
   using Entries = decltype(entries_);

@@ -13,17 +13,20 @@ const OperatorEntry* Registry::kernel_op(const OperatorEntry& entry) {
 
 KernelPtr Registry::direct_kernel(const OperatorEntry& entry, DispatchKey key) {
   MutexLock lock(mutex_);
-  const auto found = entry.registrations_.find(key);
-  if (found != entry.registrations_.end()) return found->second.front();
-  return is_runtime_key(key) ? fallbacks_[static_cast<size_t>(slot_of(key))] : KernelPtr();
+  for (const KernelAt& at : entry.state_.kernels) {
+    if (at.key == key) return at.kernel;
+  }
+  if (!is_runtime_key(key)) return {};
+  const auto& fallback = fallbacks_[static_cast<size_t>(slot_of(key))];
+  return fallback.empty() ? KernelPtr() : fallback.front();
 }
 
 KernelPtr Registry::shadowed_by(const OperatorEntry& entry, const Kernel& kernel) {
   MutexLock lock(mutex_);
-  for (const auto& [key, kernels] : entry.registrations_) {
-    for (size_t i = 0; i + 1 < kernels.size(); ++i) {
-      if (kernels[i].get() == &kernel) return kernels[i + 1];
-    }
+  const Registrations& kernels = entry.state_.kernels;
+  for (size_t i = 0; i + 1 < kernels.size(); ++i) {
+    if (kernels[i].kernel.get() != &kernel) continue;
+    return kernels[i + 1].key == kernels[i].key ? kernels[i + 1].kernel : KernelPtr();
   }
   return {};
 }
@@ -31,8 +34,10 @@ KernelPtr Registry::shadowed_by(const OperatorEntry& entry, const Kernel& kernel
 std::vector<std::string> Registry::dangling_impls() {
   MutexLock lock(mutex_);
   std::vector<std::string> names;
-  for (const auto& [name, entry] : current_) {
-    if (entry->definitions_ == 0 && !entry->registrations_.empty()) names.push_back(name);
+  for (const auto& [text, name] : names_) {
+    if (!name.current) continue;
+    const State& state = name.current->state_;
+    if (!state.is_defined() && !state.is_gone()) names.push_back(text);
   }
   return names;
 }
@@ -42,11 +47,16 @@ uint64_t Registry::add_listener(OperatorListener listener) {
   {
     MutexLock lock(mutex_);
     const auto shared = std::make_shared<const OperatorListener>(std::move(listener));
-    id = ++next_listener_;
-    for (const auto& [name, entry] : current_) {
-      if (entry->definitions_ > 0) events_.push_back({entry, true, id, shared});
+    id = next_listener_ + 1;
+    std::list<OperatorEvent> replay;
+    for (const auto& [text, name] : names_) {
+      if (name.current && name.current->state_.is_defined()) {
+        replay.push_back({name.current, true, id, shared});
+      }
     }
     listeners_.emplace(id, shared);
+    next_listener_ = id;
+    events_.splice(events_.end(), replay);
   }
   tell_listeners();
   return id;
@@ -57,30 +67,41 @@ void Registry::remove_listener(uint64_t id) noexcept {
   listeners_.erase(id);
 }
 
-bool Registry::take_events(std::vector<Event>& events, Listeners& listeners) {
+bool Registry::take_events(std::list<OperatorEvent>& events, Listeners& listeners) {
   MutexLock lock(mutex_);
   if (telling_ || events_.empty()) return false;
+  listeners = listeners_;
   telling_ = true;
   events.swap(events_);
-  listeners = listeners_;
   return true;
 }
 
-void Registry::tell_listeners() {
+void Registry::tell(const OperatorEvent& event, const OperatorListener& listener) noexcept {
+  try {
+    const auto& told = event.is_defined ? listener.defined : listener.undefined;
+    if (told) told(OperatorHandle(event.entry));
+  } catch (...) {
+    const Error error = current_error();
+    log(LogLevel::kError, "a listener of operators failed:");
+    log(LogLevel::kError, error.message());
+  }
+}
+
+void Registry::tell_listeners() noexcept {
   for (;;) {
-    std::vector<Event> events;
+    std::list<OperatorEvent> events;
     Listeners listeners;
-    if (!take_events(events, listeners)) return;
-    for (const Event& event : events) {
+    try {
+      if (!take_events(events, listeners)) return;
+    } catch (...) {
+      log(LogLevel::kError,
+          "there is no memory to tell listeners of operators; they are told later");
+      return;
+    }
+    for (const OperatorEvent& event : events) {
       for (const auto& [id, listener] : listeners) {
         if (id > event.newest_listener || (event.only && event.only != listener)) continue;
-        const auto& told = event.is_defined ? listener->defined : listener->undefined;
-        try {
-          if (told) told(OperatorHandle(event.entry));
-        } catch (...) {
-          log(LogLevel::kError, str_cat("a listener failed for '", event.entry->name(),
-                                        "': ", current_error().message()));
-        }
+        tell(event, *listener);
       }
     }
     MutexLock lock(mutex_);

@@ -5,32 +5,10 @@
 namespace opyard {
 namespace {
 
-const Kernel* direct(const Registrations& registrations, DispatchKey key) {
-  const auto found = registrations.find(key);
-  return found == registrations.end() ? nullptr : found->second.front().get();
-}
-
 // The alias's kernel where the alias serves `key`.
-const Kernel* through(const Registrations& registrations, DispatchKey alias, DispatchKey key) {
-  const Kernel* kernel = direct(registrations, alias);
+const Kernel* through(const ActiveKernels& kernels, DispatchKey alias, DispatchKey key) {
+  const Kernel* kernel = kernels.at(alias);
   return kernel && alias_contains(alias, key) ? kernel : nullptr;
-}
-
-// Whether a backend that runs below the autograd key `key` has a kernel of its own.
-bool backend_has_kernel(const Registrations& registrations, DispatchKey key) {
-  const DispatchKey functionality = functionality_of(key);
-  for (const auto& [registered, kernels] : registrations) {
-    if (is_alias_key(registered)) continue;
-    const DispatchKey layout = functionality_of(registered);
-    if (functionality == DispatchKey::AutogradFunctionality) {
-      if (layout == DispatchKey::Dense && backend_of(registered) == backend_of(key)) return true;
-    } else if (key == DispatchKey::AutogradNestedTensor) {
-      if (layout == DispatchKey::NestedTensor) return true;
-    } else if (key == DispatchKey::AutogradOther) {
-      if ((groups_of(registered) & kGroupBackend) && layout != DispatchKey::Dense) return true;
-    }
-  }
-  return false;
 }
 
 }  // namespace
@@ -43,16 +21,38 @@ std::string_view to_string(Reason reason) noexcept {
   return kTexts[static_cast<size_t>(reason)];
 }
 
-Resolution resolve(const Registrations& registrations, const Fallbacks& fallbacks,
-                   DispatchKey key) {
+ActiveKernels::ActiveKernels(const Registrations& registrations) {
+  for (const KernelAt& registered : registrations) {
+    const Kernel*& place = kernels_[static_cast<size_t>(registered.key)];
+    if (place) continue;
+    place = registered.kernel.get();
+    const DispatchKey layout = functionality_of(registered.key);
+    if (layout == DispatchKey::Dense) {
+      dense_backends_ |= uint32_t{1} << static_cast<int>(backend_of(registered.key));
+    } else if (layout == DispatchKey::NestedTensor) {
+      nested_ = true;
+    } else if (!is_alias_key(registered.key)) {
+      other_ |= (groups_of(registered.key) & kGroupBackend) != 0;
+    }
+  }
+}
+
+bool ActiveKernels::backend_below(DispatchKey autograd_key) const noexcept {
+  if (autograd_key == DispatchKey::AutogradOther) return other_;
+  if (autograd_key == DispatchKey::AutogradNestedTensor) return nested_;
+  return functionality_of(autograd_key) == DispatchKey::AutogradFunctionality &&
+         (dense_backends_ >> static_cast<int>(backend_of(autograd_key)) & 1) != 0;
+}
+
+Resolution resolve(const ActiveKernels& kernels, const Fallbacks& fallbacks, DispatchKey key) {
   using enum DispatchKey;
   const bool undefined = key == Undefined;
   const auto serves = [&](DispatchKey alias) -> const Kernel* {
-    return undefined ? direct(registrations, alias) : through(registrations, alias, key);
+    return undefined ? kernels.at(alias) : through(kernels, alias, key);
   };
 
   // 1
-  if (const Kernel* kernel = undefined ? nullptr : direct(registrations, key)) {
+  if (const Kernel* kernel = undefined ? nullptr : kernels.at(key)) {
     return {kernel, Reason::kKernel};
   }
   // 2.1, 2.2
@@ -61,7 +61,7 @@ Resolution resolve(const Registrations& registrations, const Fallbacks& fallback
     if (const Kernel* kernel = serves(alias)) return {kernel, Reason::kDefaultBackend};
   }
   const bool has_backend_kernel =
-      direct(registrations, CompositeExplicitAutograd) || backend_has_kernel(registrations, key);
+      kernels.at(CompositeExplicitAutograd) || kernels.backend_below(key);
   // 2.3a
   if (!undefined && !has_backend_kernel) {
     if (const Kernel* kernel = serves(CompositeImplicitAutogradNestedTensor)) {
@@ -70,22 +70,21 @@ Resolution resolve(const Registrations& registrations, const Fallbacks& fallback
   }
   // 2.3b
   if (const Kernel* kernel = serves(CompositeImplicitAutograd)) {
-    if (key == AutogradOther && backend_has_kernel(registrations, key)) {
+    if (key == AutogradOther && kernels.backend_below(key)) {
       return {nullptr, Reason::kAmbiguous};
     }
     if (!has_backend_kernel) return {kernel, Reason::kMath};
   }
   // 2.4, 2.5
-  if (const Kernel* kernel = through(registrations, Autograd, key)) {
+  if (const Kernel* kernel = through(kernels, Autograd, key)) {
     return {kernel, Reason::kAutograd};
   }
-  if (const Kernel* kernel = through(registrations, FuncTorchBatchedDecomposition, key)) {
+  if (const Kernel* kernel = through(kernels, FuncTorchBatchedDecomposition, key)) {
     return {kernel, Reason::kBatched};
   }
   // 3, 4
-  if (const Kernel* kernel = fallbacks[static_cast<size_t>(slot_of(key))].get()) {
-    return {kernel, Reason::kFallback};
-  }
+  const auto& fallback = fallbacks[static_cast<size_t>(slot_of(key))];
+  if (!fallback.empty()) return {fallback.front().get(), Reason::kFallback};
   return {nullptr, Reason::kMissing};
 }
 

@@ -60,6 +60,9 @@ struct Kernel : RefCounted {
   std::string plugin;        // who brought it; "opyard" for the library itself
   uint64_t generation = 0;
   mutable std::atomic<bool> registered{false};  // until it is removed; for kernel handles
+  // Glue of the signature (SignatureInfo), code of the one who registered the kernel.
+  const void* pass_down = nullptr;
+  const void* from_typed = nullptr;
 
   static void destroy(const Kernel* kernel) noexcept { delete kernel; }
 };

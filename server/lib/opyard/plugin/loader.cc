@@ -100,6 +100,7 @@ struct Plugin::State {
   void start();
   Records kernel_records(StatusRoom& status) const;
   void finish(bool grace_is_over);
+  bool await_grace() const;
   bool settle(int32_t (*step)(void*, uint64_t, opyard_status*), std::string_view what) const;
 };
 
@@ -151,11 +152,24 @@ bool Plugin::State::settle(int32_t (*step)(void*, uint64_t, opyard_status*),
   return false;
 }
 
+// Waits until no call can reach the plugin; false when that cannot be had.
+bool Plugin::State::await_grace() const {
+  try {
+    Dispatcher::global().synchronize();
+    return true;
+  } catch (...) {
+    const Error error = current_error();
+    log(LogLevel::kError, "a plugin is left as it is, without fini: calls may still reach it");
+    log(LogLevel::kError, error.message());
+    return false;
+  }
+}
+
 // The end of a plugin that is not registered any more. Waits for the calls that are still inside,
 // unless their grace period is over.
 void Plugin::State::finish(bool grace_is_over) {
   if (!initialised || !settle(table.quiesce, "quiesce")) return;
-  if (!grace_is_over) epoch::synchronize();
+  if (!grace_is_over && !await_grace()) return;
   if (settle(table.drain, "drain") && table.fini) table.fini(instance);
 }
 
@@ -163,9 +177,13 @@ Plugin::Plugin(std::unique_ptr<State> state) noexcept : state_(std::move(state))
 Plugin::Plugin(Plugin&&) noexcept = default;
 Plugin::~Plugin() {
   if (!state_) return;
-  state_->registration.reset();
+  const bool unreachable = state_->registration.withdraw();
   if (!is_pinned()) {
     state_->finish(false);
+    return;
+  }
+  if (!unreachable) {
+    state_.release();  // out of memory: the log has said so; it stays
     return;
   }
   // Within a call, which may be one of its own: it ends when that is over.
@@ -196,6 +214,8 @@ Plugin load(const std::string& path) {
   auto state = std::make_unique<Plugin::State>();
   state->path = path;
   state->name = take_text(answer.name, kLongestName, "the plugin's name");
+  OPYARD_CHECK(state->name != Origin().plugin, kInvalidArgument, "'", path, "' calls itself '",
+               state->name, "'; that is the library's own name");
   state->version = take_text(answer.version, kLongestName, "the plugin's version");
   state->fingerprint = take_text(answer.fingerprint, kLongestName, "the plugin's fingerprint");
   state->generation = next_generation();

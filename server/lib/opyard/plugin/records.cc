@@ -41,6 +41,7 @@ void check_texts(const opyard_registration& record) {
   check_text(record.key, "the key of a registration");
   check_text(record.schema, "the schema of a registration");
   check_text(record.debug, "the label of a registration");
+  check_text(record.tags, "the tags of a registration");
 }
 
 }  // namespace
