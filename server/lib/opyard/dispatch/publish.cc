@@ -70,9 +70,10 @@ static_assert(sizeof(OwnedRoot) == offsetof(OwnedRoot, root) + sizeof(Root));
 // Takes a key that falls through out of the masks that it counts for.
 void mask_out(OperatorTable& table, DispatchKey key) {
   const Backend backend = backend_of(key);
+  const KeySet left = KeySet::full().remove(key);
   for (int b = 0; b < kNumBackends; ++b) {
     if (backend != Backend::kNone && static_cast<int>(backend) != b + 1) continue;
-    table.backend_masks[b] = table.backend_masks[b].remove(key);
+    table.backend_masks[b] = table.backend_masks[b] & left;
   }
 }
 

@@ -5,10 +5,40 @@
 namespace opyard {
 namespace {
 
-// The alias's kernel where the alias serves `key`.
-const Kernel* through(const ActiveKernels& kernels, DispatchKey alias, DispatchKey key) {
-  const Kernel* kernel = kernels.at(alias);
-  return kernel && alias_contains(alias, key) ? kernel : nullptr;
+constexpr auto kNumKeys = static_cast<size_t>(DispatchKey::EndOfAliasKeys);
+constexpr auto kFirstAlias = static_cast<size_t>(DispatchKey::EndOfRuntimeKeys) + 1;
+
+// What resolution asks about a runtime key, found out once.
+struct KeyFacts {
+  size_t slot = 0;
+  uint32_t aliases = 0;        // that contain it, a bit each
+  uint32_t dense_backend = 0;  // the bit of the backend whose autograd key it is
+};
+
+const KeyFacts& facts_of(DispatchKey key) {
+  static const auto kFacts = [] {
+    std::array<KeyFacts, kNumKeys> all{};
+    for (int slot = 0; slot < kNumSlots; ++slot) {
+      const DispatchKey key = key_of_slot(slot);
+      KeyFacts& facts = all[static_cast<size_t>(key)];
+      facts.slot = static_cast<size_t>(slot);
+      for (size_t alias = kFirstAlias; alias < kNumKeys; ++alias) {
+        const bool contains = alias_contains(static_cast<DispatchKey>(alias), key);
+        facts.aliases |= uint32_t{contains} << (alias - kFirstAlias);
+      }
+      if (functionality_of(key) == DispatchKey::AutogradFunctionality) {
+        facts.dense_backend = uint32_t{1} << static_cast<int>(backend_of(key));
+      }
+    }
+    return all;
+  }();
+  return kFacts[static_cast<size_t>(key)];
+}
+
+// The alias's kernel where the alias serves the key.
+const Kernel* through(const ActiveKernels& kernels, DispatchKey alias, const KeyFacts& key) {
+  const bool serves = key.aliases >> (static_cast<size_t>(alias) - kFirstAlias) & 1;
+  return serves ? kernels.at(alias) : nullptr;
 }
 
 }  // namespace
@@ -40,15 +70,15 @@ ActiveKernels::ActiveKernels(const Registrations& registrations) {
 bool ActiveKernels::backend_below(DispatchKey autograd_key) const noexcept {
   if (autograd_key == DispatchKey::AutogradOther) return other_;
   if (autograd_key == DispatchKey::AutogradNestedTensor) return nested_;
-  return functionality_of(autograd_key) == DispatchKey::AutogradFunctionality &&
-         (dense_backends_ >> static_cast<int>(backend_of(autograd_key)) & 1) != 0;
+  return (dense_backends_ & facts_of(autograd_key).dense_backend) != 0;
 }
 
 Resolution resolve(const ActiveKernels& kernels, const Fallbacks& fallbacks, DispatchKey key) {
   using enum DispatchKey;
   const bool undefined = key == Undefined;
+  const KeyFacts& facts = facts_of(key);
   const auto serves = [&](DispatchKey alias) -> const Kernel* {
-    return undefined ? kernels.at(alias) : through(kernels, alias, key);
+    return undefined ? kernels.at(alias) : through(kernels, alias, facts);
   };
 
   // 1
@@ -76,14 +106,14 @@ Resolution resolve(const ActiveKernels& kernels, const Fallbacks& fallbacks, Dis
     if (!has_backend_kernel) return {kernel, Reason::kMath};
   }
   // 2.4, 2.5
-  if (const Kernel* kernel = through(kernels, Autograd, key)) {
+  if (const Kernel* kernel = through(kernels, Autograd, facts)) {
     return {kernel, Reason::kAutograd};
   }
-  if (const Kernel* kernel = through(kernels, FuncTorchBatchedDecomposition, key)) {
+  if (const Kernel* kernel = through(kernels, FuncTorchBatchedDecomposition, facts)) {
     return {kernel, Reason::kBatched};
   }
   // 3, 4
-  const auto& fallback = fallbacks[static_cast<size_t>(slot_of(key))];
+  const auto& fallback = fallbacks[facts.slot];
   if (!fallback.empty()) return {fallback.front().get(), Reason::kFallback};
   return {nullptr, Reason::kMissing};
 }
