@@ -39,11 +39,13 @@ KeySet any_boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept
 // The same, at once where all are tensors.
 inline KeySet boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept {
   KeySet keys;
-  for (uint64_t left = positions; left != 0; left &= left - 1) {
-    const auto i = static_cast<uint32_t>(__builtin_ctzll(left));
-    if (i >= n || !in[i].is(Tag::kTensor)) [[unlikely]]
-      return any_boxed_keys(positions, in, n);
-    keys = keys | in[i].to_tensor().key_set();
+  if (n < 64 && positions >> n != 0) [[unlikely]]
+    return any_boxed_keys(positions, in, n);
+  for (const IValue* value = in; positions != 0; positions >>= 1, ++value) {
+    if (!(positions & 1)) continue;
+    if (!value->is(Tag::kTensor)) [[unlikely]]
+      return keys | any_boxed_keys(positions, value, n - static_cast<uint32_t>(value - in));
+    keys = keys | value->to_tensor().key_set();
   }
   return keys;
 }

@@ -1,5 +1,8 @@
 #include "opyard/dispatch/name_index.h"
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include <algorithm>
 
 #include "opyard/dispatch/operator_entry.h"
@@ -7,7 +10,7 @@
 namespace opyard {
 namespace {
 
-size_t hash_of(std::string_view name) noexcept { return std::hash<std::string_view>()(name); }
+size_t hash_of(std::string_view name) noexcept { return XXH3_64bits(name.data(), name.size()); }
 
 }  // namespace
 
@@ -15,11 +18,8 @@ const NameIndex::Item* NameIndex::find(std::string_view name) const noexcept {
   const size_t hash = hash_of(name);
   const Shard* shard = shards_[hash % kShards].get();
   if (!shard) return nullptr;
-  auto place =
-      std::lower_bound(shard->begin(), shard->end(), hash,
-                       [](const Place& each, size_t wanted) { return each.hash < wanted; });
-  for (; place != shard->end() && place->hash == hash; ++place) {
-    if (place->item.entry->name() == name) return &place->item;
+  for (const Place& place : *shard) {
+    if (place.hash == hash && place.item.entry->name() == name) return &place.item;
   }
   return nullptr;
 }
@@ -44,8 +44,6 @@ NameIndex::Shard NameIndex::changed(const Shard* shard, const std::vector<const 
   for (const Change* change : changes) {
     if (change->item.entry) next.push_back({hash_of(change->name), change->item});
   }
-  std::stable_sort(next.begin(), next.end(),
-                   [](const Place& a, const Place& b) { return a.hash < b.hash; });
   return next;
 }
 

@@ -36,7 +36,7 @@ class NameIndex {
     size_t hash;
     Item item;
   };
-  using Shard = std::vector<Place>;  // by hash
+  using Shard = std::vector<Place>;  // short: a dozen among 3,000 names
   static constexpr size_t kShards = 256;
 
   static Shard changed(const Shard* shard, const std::vector<const Change*>& changes);
