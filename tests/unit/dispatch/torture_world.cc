@@ -161,12 +161,12 @@ void World::drop(Held& held) {
   held.registration.reset();
   for (Self* self : held.selves) {
     self->removed_at = clock.fetch_add(1) + 1;
-    ++retired;
     epoch::retire(self, [](void* pointer) {
       auto& dead = *static_cast<Self*>(pointer);
       dead.state = Self::kDead;
       ++dead.world->freed;
     });
+    ++retired;  // after it is: synchronize() answers for what was retired before its call
   }
   held.selves.clear();
 }
