@@ -21,21 +21,26 @@ bool refuses() noexcept {
 
 }  // namespace
 
-void* operator new(std::size_t size) {
+// Not inlined: compilers would compare malloc and free with new and delete.
+[[gnu::noinline]] void* operator new(std::size_t size) {
   void* memory = refuses() ? nullptr : std::malloc(size);
   if (!memory) throw std::bad_alloc();
   return memory;
 }
-void* operator new(std::size_t size, std::align_val_t alignment) {
+[[gnu::noinline]] void* operator new(std::size_t size, std::align_val_t alignment) {
   const auto at = static_cast<std::size_t>(alignment);
   void* memory = refuses() ? nullptr : std::aligned_alloc(at, (size + at - 1) / at * at);
   if (!memory) throw std::bad_alloc();
   return memory;
 }
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::align_val_t) noexcept {
+  std::free(memory);
+}
+[[gnu::noinline]] void operator delete(void* memory, std::size_t, std::align_val_t) noexcept {
+  std::free(memory);
+}
 
 namespace opyard {
 namespace {
