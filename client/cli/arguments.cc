@@ -95,6 +95,23 @@ std::optional<std::complex<double>> complex_number(const std::string& word) {
   return std::complex<double>(first, second);
 }
 
+// What a word that is no tensor was probably meant to be.
+std::string hint_for(const std::string& word) {
+  if (word.ends_with(".npy")) return "; a file is written @" + word;
+  const size_t colon = word.find(':');
+  const std::string prefix = word.substr(0, colon);
+  const bool like_dtype =
+      colon != word.npos && !prefix.empty() &&
+      prefix.find_first_not_of("abcdefghijklmnopqrstuvwxyz_0123456789") == prefix.npos;
+  if (!like_dtype) return "";
+  try {
+    client::dtype_facts(prefix);
+  } catch (const Error& error) {
+    return "; " + error.message();
+  }
+  return "";
+}
+
 Converted convert_word(const SchemaArgument& parameter, const ParameterType& type,
                        const std::string& word) {
   if (type.is_tensor()) {
@@ -109,6 +126,10 @@ Converted convert_word(const SchemaArgument& parameter, const ParameterType& typ
     if (const auto number = complex_number(word)) {
       return {*number, type.is_tensor() ? kNumberAsTensor : 0};
     }
+  }
+  if (type.is_tensor()) {
+    raise(Code::kInvalidArgument, str_cat("the argument '", parameter.name, "': got ", shown(word),
+                                          ", wanted ", parameter.type, hint_for(word)));
   }
   refuse(parameter, shown(word));
 }

@@ -31,23 +31,9 @@ std::vector<const HostTensor*> tensors_of(const std::vector<Output>& outputs) {
   return tensors;
 }
 
-// "c.npy" for all of several results becomes c.0.npy, c.1.npy, …
-std::string numbered(const std::string& file, size_t number) {
-  const size_t dot = file.ends_with(".npy") ? file.size() - 4 : file.size();
-  return str_cat(file.substr(0, dot), ".", number, file.substr(dot));
-}
-
 void write_outputs(const Options& options, const std::vector<Output>& outputs, std::ostream& out) {
   const std::vector<const HostTensor*> tensors = tensors_of(outputs);
-  std::vector<std::string> files = options.outputs;
-  if (files.empty()) return;
-  if (files.size() == 1 && tensors.size() > 1) {
-    for (size_t i = 0; i < tensors.size(); ++i) files.push_back(numbered(files.front(), i));
-    files.erase(files.begin());
-  }
-  OPYARD_CHECK(files.size() == tensors.size(), kInvalidArgument, "got ", files.size(),
-               " files to write, but the call has ", tensors.size(),
-               " tensors as results; give -o once for each, or once for numbered files");
+  const std::vector<std::string> files = output_files(options.outputs, tensors.size());
   for (size_t i = 0; i < files.size(); ++i) {
     write_npy(files[i], *tensors[i]);
     if (!options.json) out << "wrote " << files[i] << "\n";
@@ -55,6 +41,20 @@ void write_outputs(const Options& options, const std::vector<Output>& outputs, s
 }
 
 }  // namespace
+
+std::vector<std::string> output_files(const std::vector<std::string>& given, size_t tensors) {
+  if (given.empty() || given.size() == tensors) return given;
+  OPYARD_CHECK(given.size() == 1 && tensors > 1, kInvalidArgument, "got ", given.size(),
+               " files to write, but the call has ", tensors,
+               " tensors as results; give -o once for each, or once for numbered files");
+  const std::string& file = given.front();
+  const size_t dot = file.ends_with(".npy") ? file.size() - 4 : file.size();
+  std::vector<std::string> files;
+  for (size_t i = 0; i < tensors; ++i) {
+    files.push_back(str_cat(file.substr(0, dot), ".", i, file.substr(dot)));
+  }
+  return files;
+}
 
 Client open_yard(const Options& options) {
   if (options.local) {

@@ -46,6 +46,10 @@ int trace(const Options& options, std::ostream& out);
 int check_dispatch(const Options& options, std::ostream& out);
 int check_ops(const Options& options, std::ostream& out);
 
+// The file of each tensor: as given, or numbered, c.0.npy, c.1.npy, …, when one is given for
+// several. INVALID_ARGUMENT for any other difference in number.
+std::vector<std::string> output_files(const std::vector<std::string>& given, size_t tensors);
+
 // The yard that the options name: a daemon, or one in this process.
 client::Client open_yard(const Options& options);
 

@@ -199,6 +199,29 @@ def test_wrong_options(tmp_path: Path, flags: list[str], status: int, words: str
     assert result.stdout == ""
 
 
+def test_plugins_come_from_the_first_directory_that_has_one(start: Starter, tmp_path: Path) -> None:
+    own = str(BIN.parent / "lib" / "opyard" / "plugins")
+    daemon = start("--plugin-dir", str(tmp_path), "--plugin-dir", own)
+    assert f"plugin cpu loaded from {own}/" in daemon.text()
+    result = subprocess.run([str(BIN / "opyardd"), "--plugin-dir", str(tmp_path), "--plugin-dir", "/no/such",
+                             "--listen", f"unix:{tmp_path}/s"], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1
+    assert f"no plugin 'cpu' in {tmp_path}, /no/such; there is none" in result.stderr
+    local = subprocess.run([str(BIN / "opyard"), "ping", "--local", "--plugin-dir", str(tmp_path), "--plugin-dir", own],
+                           capture_output=True, text=True, timeout=60)
+    assert local.returncode == 0 and "devices: cpu" in local.stdout
+
+
+def test_a_directory_that_is_made_for_the_socket_is_told(tmp_path: Path) -> None:
+    daemon = Daemon(tmp_path, listen=f"unix:{tmp_path}/new/s")
+    daemon.path = tmp_path / "new" / "s"
+    daemon.start()
+    try:
+        assert f"made the directory {tmp_path}/new (mode 0700)" in daemon.text()
+    finally:
+        assert daemon.stop() == 0
+
+
 def test_the_shipped_configuration_lists_every_option(tmp_path: Path) -> None:
     shipped = ROOT / "deploy" / "config" / "opyardd.toml"
     printed = subprocess.run([str(BIN / "opyardd"), "--print-config"], capture_output=True, text=True, check=True,

@@ -24,6 +24,16 @@ TEST(NearestTest, CaseCountsHalf) {
   EXPECT_THAT(nearest_names("Dtype", {"dtype", "dtypes"}, 1), ElementsAre("dtype"));
 }
 
+TEST(NearestTest, ALongScopeExcusesNoShortName) {
+  const std::vector<std::string> names = {"aten::add", "aten::add_",  "aten::cat",
+                                          "aten::t",   "aten::clone", "other::add"};
+  EXPECT_THAT(nearest_names("aten::ad", names), ElementsAre("aten::add"));
+  EXPECT_THAT(nearest_names("aten::x", names), IsEmpty());
+  EXPECT_THAT(nearest_names("aten::nonzer", names), IsEmpty());
+  EXPECT_THAT(nearest_names("atne::add", names), ElementsAre("aten::add"));
+  EXPECT_THAT(nearest_names("add", names, 2), ElementsAre("aten::add", "other::add"));
+}
+
 TEST(NearestTest, LongNamesCostNoMoreThanTheirBeginning) {
   const std::string huge(1 << 20, 'x');
   EXPECT_THAT(nearest_names(huge, {"add"}), IsEmpty());

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "client/cli/arguments.h"
+#include "client/cli/commands.h"
 #include "client/cli/literal.h"
 #include "opyard/base/error.h"
 
@@ -98,6 +99,17 @@ TEST(BindWords, NamesListsAndOptionals) {
   EXPECT_TRUE(xs.at(1).get_if<HostTensor>());
 }
 
+TEST(OutputFiles, OneForEachOrNumbered) {
+  using Files = std::vector<std::string>;
+  EXPECT_EQ(output_files({}, 2), Files{});
+  EXPECT_EQ(output_files({"a", "b.npy"}, 2), (Files{"a", "b.npy"}));
+  EXPECT_EQ(output_files({"c.npy"}, 3), (Files{"c.0.npy", "c.1.npy", "c.2.npy"}));
+  EXPECT_EQ(output_files({"c"}, 2), (Files{"c.0", "c.1"}));
+  EXPECT_THROW(output_files({"a", "b"}, 3), Error);
+  EXPECT_THROW(output_files({"a", "b"}, 1), Error);
+  EXPECT_THROW(output_files({"a"}, 0), Error);
+}
+
 std::string refusal(const std::vector<OpSchema>& overloads, const std::vector<std::string>& words) {
   try {
     bind_words(overloads, words);
@@ -117,6 +129,11 @@ TEST(BindWords, SaysWhatDoesNotFit) {
             std::string::npos);
   EXPECT_NE(refusal({kAdd[1]}, {"[1]", "[2]", "self=1"}).find("given twice"), std::string::npos);
   EXPECT_NE(refusal({kAdd[1]}, {"hello", "[2]"}).find("'hello'"), std::string::npos);
+  EXPECT_NE(refusal({kAdd[1]}, {"a.npy", "[2]"}).find("a file is written @a.npy"),
+            std::string::npos);
+  EXPECT_NE(refusal({kAdd[1]}, {"int33:[1]", "[2]"}).find("'int33' is no dtype"),
+            std::string::npos);
+  EXPECT_EQ(refusal({kAdd[1]}, {"hello", "[2]"}).find("dtype"), std::string::npos);
   EXPECT_NE(refusal({kAdd[1]}, {"null", "[2]"}).find("null"), std::string::npos);
   EXPECT_NE(refusal(kAdd, {"[1]", "[2]", "[3]"}).find("t::add.Scalar"), std::string::npos);
   EXPECT_THROW(bind_words(kAdd, {"[1", "2"}), UsageError);

@@ -49,9 +49,11 @@ TEST(OptionsTest, Defaults) {
 }
 
 TEST(OptionsTest, Flags) {
-  const Options options =
-      read({"--listen", "unix:/a", "--listen=unix:/b", "--insecure-tcp", "--threads", "3"}).options;
+  const Options options = read({"--listen", "unix:/a", "--listen=unix:/b", "--insecure-tcp",
+                                "--threads", "3", "--plugin-dir", "/a", "--plugin-dir", "/b"})
+                              .options;
   EXPECT_THAT(options.listen, ElementsAre("unix:/a", "unix:/b"));
+  EXPECT_THAT(options.plugin_dir, ElementsAre("/a", "/b"));
   EXPECT_TRUE(options.insecure_tcp);
   EXPECT_EQ(options.threads, 3u);
 }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <optional>
 
 namespace opyard {
 namespace {
@@ -32,19 +33,40 @@ int distance(std::string_view a, std::string_view b) {
   return above[b.size()];
 }
 
+// Steps from one to the other; nothing when they differ in more than about half of the letters.
+std::optional<int> steps_within(std::string_view wanted, std::string_view candidate) {
+  const int worst = static_cast<int>(wanted.size());  // half of the letters, at 2 a letter
+  const int longer = static_cast<int>(candidate.size()) - static_cast<int>(wanted.size());
+  if (2 * std::abs(longer) > worst) return std::nullopt;
+  const int steps = distance(wanted, candidate);
+  return steps <= worst ? std::optional(steps) : std::nullopt;
+}
+
+// The length of "aten::" in "aten::add".
+size_t scope_of(std::string_view name) {
+  const size_t colons = name.rfind("::");
+  return colons == name.npos ? 0 : colons + 2;
+}
+
+// A long scope excuses no short name: both parts have to look alike. Without a scope, any will do.
+std::optional<int> steps_between(std::string_view wanted, std::string_view candidate) {
+  const size_t scope = scope_of(wanted);
+  const size_t other = scope_of(candidate);
+  const auto name = steps_within(wanted.substr(scope), candidate.substr(other));
+  if (!name || scope == 0) return name;
+  const auto before = steps_within(wanted.substr(0, scope), candidate.substr(0, other));
+  return before ? std::optional(*name + *before) : std::nullopt;
+}
+
 }  // namespace
 
 std::vector<std::string> nearest_names(std::string_view wanted,
                                        const std::vector<std::string>& candidates, size_t count) {
   wanted = wanted.substr(0, kMaxCompared);
-  const int worst = static_cast<int>(wanted.size());  // half of the letters, at 2 a letter
   std::vector<std::pair<int, const std::string*>> scored;
   for (const std::string& candidate : candidates) {
-    const std::string_view view = std::string_view(candidate).substr(0, kMaxCompared);
-    const int difference = static_cast<int>(view.size()) - static_cast<int>(wanted.size());
-    if (2 * std::abs(difference) > worst) continue;
-    const int steps = distance(wanted, view);
-    if (steps <= worst) scored.emplace_back(steps, &candidate);
+    const auto steps = steps_between(wanted, std::string_view(candidate).substr(0, kMaxCompared));
+    if (steps) scored.emplace_back(*steps, &candidate);
   }
   std::sort(scored.begin(), scored.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : *a.second < *b.second;

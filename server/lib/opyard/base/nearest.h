@@ -7,7 +7,8 @@
 namespace opyard {
 
 // The candidates that look most like `wanted`, best first, at most `count`; none that differs in
-// more than about half of its letters. Case counts half. For messages: "did you mean …".
+// more than about half of its letters. Case counts half; what stands before "::" is compared apart.
+// For messages: "did you mean …".
 std::vector<std::string> nearest_names(std::string_view wanted,
                                        const std::vector<std::string>& candidates,
                                        size_t count = 3);
