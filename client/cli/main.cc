@@ -107,16 +107,16 @@ class CommandLine {
         ->add_option("-o,--output", options_.outputs,
                      "write the tensor to this .npy file; once for each result, or once "
                      "for numbered files (c.0.npy, c.1.npy, …)")
-        ->expected(1);
+        ->allow_extra_args(false);
     CLI::App* ops_app = add(app_, "ops", kOpsHelp, &ops);
     ops_app->add_option("PREFIX", options_.words, "beginning of the names")->expected(0, 1);
     CLI::App* explain_app = add(app_, "explain", kExplainHelp, &explain);
     explain_app->add_option("OP", options_.op, "the operator")->required();
     explain_app->add_option("KEYS|ARG", options_.words, "dispatch keys, or arguments as in call");
     explain_app->add_option("--include", options_.include, "keys that the thread adds")
-        ->expected(1);
+        ->allow_extra_args(false);
     explain_app->add_option("--exclude", options_.exclude, "keys that the thread takes away")
-        ->expected(1);
+        ->allow_extra_args(false);
     CLI::App* table_app = add(app_, "table", kTableHelp, &table);
     table_app->add_option("OP", options_.op, "the operator");
     CLI::Option* all = table_app->add_flag("--all", options_.all, "a line for every key");

@@ -162,6 +162,18 @@ def test_a_session_is_followed_by_who_has_its_token(shared: Daemon) -> None:
         assert "the session has ended" in follower.stderr.read()
 
 
+def test_each_result_has_its_file(tmp_path: Any) -> None:
+    two = opyard_command("call", "aten::relu", "[1]", "-o", f"{tmp_path}/a.npy", "-o", f"{tmp_path}/b.npy", "--local")
+    assert two.returncode == 1 and "got 2 files to write, but the call has 1 tensors" in two.stderr
+    assert said("call", "aten::relu", "[1]", "-o", f"{tmp_path}/a.npy", "--local") == f"wrote {tmp_path}/a.npy\n"
+
+
+def test_keys_may_be_given_one_by_one(shared: Daemon) -> None:
+    shown = json.loads(said("explain", "aten::mm", "CPU", "AutogradCPU", "--include", "Negative", "--include", "Tracer",
+                            "--exclude", "AutogradCPU", "--exclude", "Negative", "--json", "--local"))
+    assert "Tracer" in shown["included"] and shown["keys"] == ["CPU", "Tracer"]
+
+
 def test_who_names_no_session_is_told_how(shared: Daemon) -> None:
     for words in (["trace"], ["trace", "--local"]):
         done = opyard_command(*words)

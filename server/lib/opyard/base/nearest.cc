@@ -54,7 +54,8 @@ std::optional<int> steps_between(std::string_view wanted, std::string_view candi
   const size_t other = scope_of(candidate);
   const auto name = steps_within(wanted.substr(scope), candidate.substr(other));
   if (!name || scope == 0) return name;
-  const auto before = steps_within(wanted.substr(0, scope), candidate.substr(0, other));
+  if (other == 0) return std::nullopt;
+  const auto before = steps_within(wanted.substr(0, scope - 2), candidate.substr(0, other - 2));
   return before ? std::optional(*name + *before) : std::nullopt;
 }
 
