@@ -30,6 +30,7 @@ TEST(NearestTest, ALongScopeExcusesNoShortName) {
   EXPECT_THAT(nearest_names("aten::ad", names), ElementsAre("aten::add"));
   EXPECT_THAT(nearest_names("aten::x", names), IsEmpty());
   EXPECT_THAT(nearest_names("atne::add", names, 1), ElementsAre("aten::add"));
+  EXPECT_THAT(nearest_names("kernel::cat", names), ElementsAre("aten::cat"));
   EXPECT_THAT(nearest_names("add", names, 2), ElementsAre("aten::add", "other::add"));
 }
 

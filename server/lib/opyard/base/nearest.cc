@@ -48,7 +48,8 @@ size_t scope_of(std::string_view name) {
   return colons == name.npos ? 0 : colons + 2;
 }
 
-// A long scope excuses no short name: both parts have to look alike. Without a scope, any will do.
+// A long scope excuses no short name: both parts have to look alike, or the name is the
+// same. Without a scope, any will do.
 std::optional<int> steps_between(std::string_view wanted, std::string_view candidate) {
   const size_t scope = scope_of(wanted);
   const size_t other = scope_of(candidate);
@@ -56,7 +57,9 @@ std::optional<int> steps_between(std::string_view wanted, std::string_view candi
   if (!name || scope == 0) return name;
   if (other == 0) return std::nullopt;
   const auto before = steps_within(wanted.substr(0, scope - 2), candidate.substr(0, other - 2));
-  return before ? std::optional(*name + *before) : std::nullopt;
+  if (before) return *name + *before;
+  // The right name in the wrong scope comes last.
+  return *name == 0 ? std::optional(2 * static_cast<int>(kMaxCompared)) : std::nullopt;
 }
 
 }  // namespace
