@@ -19,7 +19,7 @@ function(_opyard_pkg name)
 endfunction()
 
 # opyard_use(NAME...): makes opyard::NAME exist. Known: grpc protobuf dnnl openblas yaml spdlog cli11 toml json asio
-# random123 xxhash gtest benchmark hwy sleef.
+# random123 xxhash gtest rapidcheck benchmark hwy sleef.
 function(opyard_use)
   foreach(name IN LISTS ARGN)
     if(TARGET opyard_${name})
@@ -54,6 +54,9 @@ function(opyard_use)
     elseif(name STREQUAL "gtest")
       find_package(GTest REQUIRED CONFIG)
       _opyard_interface(gtest LIBS GTest::gmock GTest::gtest GTest::gtest_main)
+    elseif(name STREQUAL "rapidcheck")
+      find_library(OPYARD_LIB_RAPIDCHECK rapidcheck REQUIRED)
+      _opyard_interface(rapidcheck LIBS ${OPYARD_LIB_RAPIDCHECK})
     elseif(name STREQUAL "benchmark")
       find_package(benchmark REQUIRED CONFIG)
       _opyard_interface(benchmark LIBS benchmark::benchmark)

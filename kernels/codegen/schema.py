@@ -52,7 +52,7 @@ class Argument:
         return f"{self.base}{alias}{optional}{as_list}{list_optional}{name}{default}"
 
     def cpp_type(self):
-        """The type of a typed kernel's parameter, as dispatch/boxing.h lists them."""
+        """The type of a typed kernel's parameter, as dispatch/kernel_types.h lists them."""
         if self.is_tensor and not self.is_list:
             if self.optional:
                 return "const std::optional<Tensor>&"

@@ -52,13 +52,15 @@ enum opyard_tag {
   OPYARD_SYM_FLOAT = 17,
   OPYARD_SYM_BOOL = 18,
   OPYARD_STORAGE = 19,
-  OPYARD_DICT = 20
+  OPYARD_DICT = 20 /* payload: address of the first of key, value, key, value, … (counted block) */
 };
 
 /* One argument or result. A counted block lies behind an address: the two words before the first
  * element are {int64 reference count, uint64 number of elements}. Lists of INT, DOUBLE, BOOL (one
- * byte each) and TENSOR are contiguous arrays of these; other lists (aux = OPYARD_NONE) are arrays
- * of opyard_value. An empty list may have a null address. */
+ * byte each) and TENSOR are contiguous arrays of these; other lists (aux = OPYARD_NONE), tuples and
+ * dicts are arrays of opyard_value; a dict's count is that of its keys and values together, its
+ * keys stand in the order of insertion, each once. What is empty may have a null address. SYM_INT,
+ * SYM_FLOAT and SYM_BOOL are reserved: a concrete number is an INT, DOUBLE or BOOL. */
 typedef struct opyard_value {
   uint32_t tag;
   uint32_t aux;

@@ -42,9 +42,8 @@ TEST(IValue, TensorsAreCounted) {
     EXPECT_EQ(tensor.unsafe_impl()->use_count(), 4u);
     EXPECT_TRUE(value.to_tensor().is_same(tensor));
     EXPECT_EQ(list.to_tensor_list().size(), 2u);
-    const auto optional = generic.to_optional_tensor_list();
-    EXPECT_TRUE(optional[0]->is_same(tensor));
-    EXPECT_FALSE(optional[1].has_value());
+    EXPECT_TRUE(generic.to_list()[0].to_tensor().is_same(tensor));
+    EXPECT_TRUE(generic.to_list()[1].is_none());
   }
   EXPECT_EQ(tensor.unsafe_impl()->use_count(), 1u);
 }

@@ -59,7 +59,13 @@ INSTANTIATE_TEST_SUITE_P(
         BadSchema{"t::f(int[0] n) -> ()", "at least one element"},
         BadSchema{"t::f(int[99999999999] n) -> ()", "too large"},
         BadSchema{"t::f(int[1000000] n=0) -> ()", "at most 64"},
-        BadSchema{"t::f(int[][] n) -> ()", "no lists of lists"},
+        BadSchema{"t::f(int[][] n=[[1]]) -> ()", "no default: a List"},
+        BadSchema{"t::f(int[][][][][][][][][] n) -> ()", "at most 8 deep"},
+        BadSchema{"t::f(Dict n) -> ()", "wanted '('"},
+        BadSchema{"t::f(Dict(str) n) -> ()", "wanted ','"},
+        BadSchema{"t::f(Dict(Tensor, int) n) -> ()", "wanted int, float, bool or str as the keys"},
+        BadSchema{"t::f(Dict(int?, int) n) -> ()", "got int?, wanted int"},
+        BadSchema{"t::f(Dict(int, Tensor(a)) n) -> ()", "inside of a Dict"},
         BadSchema{"t::f(int(a) n) -> ()", "takes no alias annotation"},
         BadSchema{"t::f(Tensor(a x) -> ()", "wanted ')'"},
         BadSchema{"t::f(Tensor() x) -> ()", "alias set"},
@@ -85,6 +91,12 @@ TEST(SchemaLimits, TextAndDepth) {
   expect_refused("t::f(" + std::string(64 << 10, ' ') + ") -> ()", "at most 65536");
   expect_refused("t::f(Tensor(" + std::string(60000, '(') + " x) -> ()", "alias set");
   expect_refused("t::f(int[] n=" + std::string(60000, '[') + ") -> ()", "64-bit integer");
+  std::string dicts;
+  for (int i = 0; i < 5000; ++i) dicts += "Dict(int, ";
+  expect_refused("t::f(" + dicts + ") -> ()", "at most 8 deep");
+  std::string lists = "t::f(int";
+  for (int i = 0; i < 20000; ++i) lists += "[]";
+  expect_refused(lists + " n) -> ()", "at most 8 deep");
   expect_refused(std::string("t::f\0(Tensor x) -> Tensor", 26), "zero byte");
   std::string sets = "a";
   for (int i = 0; i < 64; ++i) sets += "|a";

@@ -72,6 +72,32 @@ TEST(Schema, Types) {
   EXPECT_EQ(schema.returns[0].type, (SchemaType{BaseType::kTensor, false, true}));
 }
 
+TEST(Schema, TypesNest) {
+  const FunctionSchema schema = round_trip(
+      "t::f(int[][] a, Tensor?[2][]? b, int[]?[] c, Dict(str, Tensor) d, Dict(int, float[])? e, "
+      "Dict(str, Dict(int, str)?[])[] f, Tensor(a!)[][] g, Dict(str, Tensor)(b!) h, int[][] i=[]) "
+      "-> (Dict(str, Tensor[]), int[][] rows)");
+  const auto& types = schema.arguments;
+  EXPECT_EQ(types[0].type.base, BaseType::kList);
+  EXPECT_EQ(to_string(types[0].type.inner.at(0)), "int[]");
+  EXPECT_TRUE(types[1].type.list_optional);
+  EXPECT_EQ(to_string(types[1].type.inner.at(0)), "Tensor?[2]");
+  EXPECT_TRUE(types[2].type.inner.at(0).list_optional);
+  EXPECT_EQ(to_string(types[3].type.inner.at(1)), "Tensor");
+  EXPECT_TRUE(types[4].type.is_optional());
+  EXPECT_TRUE(types[6].alias->is_write);
+  EXPECT_TRUE(types[7].alias->is_write);
+  const auto difference = [](const std::string& a, const std::string& b) {
+    return schema_difference(parse_schema("t::f(" + a + " x) -> ()"),
+                             parse_schema("t::f(" + b + " x) -> ()"));
+  };
+  EXPECT_FALSE(difference("SymInt[][]", "int[][]"));
+  EXPECT_TRUE(difference("int[][]", "int[]"));
+  EXPECT_TRUE(difference("int[][]", "float[][]"));
+  EXPECT_FALSE(difference("Dict(str, SymInt)", "Dict(str, int)"));
+  EXPECT_TRUE(difference("Dict(str, int)", "Dict(int, int)"));
+}
+
 TEST(Schema, DefaultsKeepTheirSpelling) {
   const FunctionSchema schema = round_trip(
       "t::f(int a=-1, float b=1e-05, float c=2, Scalar d=0.01, bool e=True, str f='no\\'ne', "

@@ -86,7 +86,7 @@ void define_other_operators(Library& m) {
   m.def("present(Tensor?[] xs) -> int",
         BoxedKernel{[](const Kernel&, Keys, const IValue* in, uint32_t, IValue* out, uint32_t) {
           int64_t count = 0;
-          for (const auto& x : in[0].to_optional_tensor_list()) count += x.has_value() ? 1 : 0;
+          for (const IValue& x : in[0].to_list()) count += x.is_none() ? 0 : 1;
           out[0] = IValue(count);
         }});
 }

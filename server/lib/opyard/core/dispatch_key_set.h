@@ -67,6 +67,10 @@ class KeySet {
   static KeySet full_after(DispatchKey key) noexcept;
   // full_after without the key itself: what a kernel at `key` redispatches to.
   static KeySet below(DispatchKey key) noexcept;
+  // The bit of a functionality key (not Undefined), without backends.
+  static constexpr KeySet functionality(DispatchKey key) noexcept {
+    return KeySet(uint64_t{1} << (kFunctionalityShift + static_cast<int>(key) - 1));
+  }
   // All functionality keys with any of these groups, without backends.
   static constexpr KeySet functionalities(uint8_t groups) noexcept {
     uint64_t bits = 0;

@@ -48,7 +48,22 @@ void destroy_all(uint64_t payload) noexcept {
 }
 
 bool is_block(uint32_t tag) noexcept {
-  return tag == OPYARD_COMPLEX || tag == OPYARD_STR || tag == OPYARD_LIST || tag == OPYARD_TUPLE;
+  return tag == OPYARD_COMPLEX || tag == OPYARD_STR || tag == OPYARD_LIST || tag == OPYARD_TUPLE ||
+         tag == OPYARD_DICT;
+}
+
+// A block of opyard_value.
+bool holds_values(const opyard_value& value) noexcept {
+  return value.tag == OPYARD_TUPLE || value.tag == OPYARD_DICT ||
+         (value.tag == OPYARD_LIST && value.aux == OPYARD_NONE);
+}
+
+// The number that a value has in an enumeration of `count` members.
+template <typename Enum>
+Enum to_member(const opyard_value& value, uint64_t count, std::string_view what) {
+  OPYARD_CHECK(value.payload < count, kInvalidArgument, "unknown ", what, " number ",
+               static_cast<int64_t>(value.payload));
+  return static_cast<Enum>(value.payload);
 }
 
 }  // namespace
@@ -93,7 +108,7 @@ IValue::IValue(ArrayRef<bool> values)
 IValue::IValue(ArrayRef<Tensor> values)
     : value_(block_of(OPYARD_LIST, OPYARD_TENSOR, values.data(), values.size())) {}
 IValue::IValue(const IntrusivePtr<Generator>& value) noexcept
-    : value_{OPYARD_GENERATOR, 0,
+    : value_{value ? uint32_t{OPYARD_GENERATOR} : uint32_t{OPYARD_NONE}, 0,
              reinterpret_cast<uint64_t>(IntrusivePtr<Generator>(value).detach())} {}
 
 IValue IValue::list(ArrayRef<IValue> values) {
@@ -101,6 +116,11 @@ IValue IValue::list(ArrayRef<IValue> values) {
 }
 IValue IValue::tuple(ArrayRef<IValue> values) {
   return adopt(block_of(OPYARD_TUPLE, 0, values.data(), values.size()));
+}
+IValue IValue::dict(ArrayRef<IValue> keys_and_values) {
+  OPYARD_CHECK(keys_and_values.size() % 2 == 0, kInvalidArgument, "the last of ",
+               keys_and_values.size(), " keys and values of a dict has no value");
+  return adopt(block_of(OPYARD_DICT, 0, keys_and_values.data(), keys_and_values.size()));
 }
 
 void IValue::retain() const noexcept {
@@ -127,7 +147,7 @@ void IValue::release() noexcept {
   if (!is_block(value_.tag)) return;
   BlockHeader* header = header_of(value_.payload);
   if (header->refs.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
-  if (value_.tag == OPYARD_TUPLE || (value_.tag == OPYARD_LIST && value_.aux == OPYARD_NONE)) {
+  if (holds_values(value_)) {
     destroy_all<IValue>(value_.payload);
   } else if (value_.tag == OPYARD_LIST && value_.aux == OPYARD_TENSOR) {
     destroy_all<Tensor>(value_.payload);
@@ -135,23 +155,15 @@ void IValue::release() noexcept {
   std::free(header);
 }
 
-void IValue::expect(Tag wanted) const {
-  OPYARD_CHECK(is(wanted), kInvalidArgument, "got ", describe(*this), " where ", to_string(wanted),
-               " is wanted");
+void IValue::raise_wrong_tag(Tag wanted) const {
+  raise(Code::kInvalidArgument,
+        str_cat("got ", describe(*this), " where ", to_string(wanted), " is wanted"));
 }
 void IValue::expect_list(Tag element) const {
   OPYARD_CHECK(is_list_of(element) || (is(Tag::kList) && list_size() == 0), kInvalidArgument,
                "got ", describe(*this), " where a list of ", to_string(element), " is wanted");
 }
 
-bool IValue::to_bool() const {
-  expect(Tag::kBool);
-  return value_.payload != 0;
-}
-int64_t IValue::to_int() const {
-  expect(Tag::kInt);
-  return static_cast<int64_t>(value_.payload);
-}
 double IValue::to_double() const {
   if (is(Tag::kInt)) return static_cast<double>(to_int());
   expect(Tag::kDouble);
@@ -175,14 +187,11 @@ std::string_view IValue::to_string_view() const {
   const auto bytes = elements_of<char>(value_);
   return {bytes.data(), bytes.size()};
 }
-const Tensor& IValue::to_undefined_tensor() const {
-  static constinit const Tensor undefined;
-  static_assert(sizeof(Tensor) == sizeof(value_.payload));
-  if (!is_none()) expect(Tag::kTensor);
-  return undefined;
-}
 Device IValue::to_device() const {
   expect(Tag::kDevice);
+  const auto index = static_cast<int64_t>(value_.payload);
+  OPYARD_CHECK(value_.aux > 0 && value_.aux <= kNumBackends && index >= -1 && index <= INT16_MAX,
+               kInvalidArgument, "unknown device: kind ", value_.aux, ", index ", index);
   return {static_cast<Backend>(value_.aux), static_cast<int16_t>(value_.payload)};
 }
 ScalarType IValue::to_dtype() const {
@@ -194,15 +203,17 @@ ScalarType IValue::to_dtype() const {
 }
 Layout IValue::to_layout() const {
   expect(Tag::kLayout);
-  return static_cast<Layout>(value_.payload);
+  return to_member<Layout>(value_, static_cast<uint64_t>(Layout::kJagged) + 1, "layout");
 }
 MemoryFormat IValue::to_memory_format() const {
   expect(Tag::kMemoryFormat);
-  return static_cast<MemoryFormat>(value_.payload);
+  return to_member<MemoryFormat>(value_, static_cast<uint64_t>(MemoryFormat::kChannelsLast3d) + 1,
+                                 "memory format");
 }
-IntrusivePtr<Generator> IValue::to_generator() const {
+Generator& IValue::to_generator() const {
+  if (value_.payload == 0) raise_wrong_tag(Tag::kGenerator);
   expect(Tag::kGenerator);
-  return IntrusivePtr<Generator>::share(reinterpret_cast<Generator*>(value_.payload));
+  return *reinterpret_cast<Generator*>(value_.payload);
 }
 ArrayRef<int64_t> IValue::to_int_list() const {
   expect_list(Tag::kInt);
@@ -225,20 +236,15 @@ ArrayRef<IValue> IValue::to_list() const {
   return elements_of<IValue>(value_);
 }
 
-std::vector<std::optional<Tensor>> IValue::to_optional_tensor_list() const {
-  std::vector<std::optional<Tensor>> result;
-  for (const IValue& element : elements()) {
-    if (element.is_none()) {
-      result.emplace_back();
-    } else {
-      result.emplace_back(element.to_tensor());
-    }
-  }
-  return result;
+ArrayRef<IValue> IValue::to_dict() const {
+  expect(Tag::kDict);
+  const auto items = elements_of<IValue>(value_);
+  OPYARD_CHECK(items.size() % 2 == 0, kInvalidArgument, "the last key of a dict has no value");
+  return items;
 }
 
 size_t IValue::list_size() const noexcept {
-  if (value_.tag != OPYARD_LIST && value_.tag != OPYARD_TUPLE) return 0;
+  if (value_.tag != OPYARD_LIST && !holds_values(value_)) return 0;
   return value_.payload ? header_of(value_.payload)->count : 0;
 }
 
@@ -267,6 +273,7 @@ std::string describe(const IValue& value) {
   if (value.is(Tag::kTensor)) return describe(value.to_tensor());
   if (value.is_scalar()) return str_cat(to_string(value.tag()), " ", to_string(value.to_scalar()));
   if (value.is(Tag::kString)) return str_cat("str '", value.to_string_view().substr(0, 64), "'");
+  if (value.is(Tag::kDict)) return str_cat("dict of ", value.list_size() / 2);
   if (!value.is(Tag::kList)) return std::string(to_string(value.tag()));
   const auto element = static_cast<Tag>(value.raw().aux);
   return str_cat("list of ", value.list_size(), " ",

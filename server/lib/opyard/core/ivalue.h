@@ -42,8 +42,9 @@ enum class Tag : uint32_t {
 std::string_view to_string(Tag tag) noexcept;
 
 // Any value that an operator takes or gives, boxed: the 16 bytes of the C interface's tagged value,
-// which it can be read as. A copy shares what lies behind; lists are immutable once built. Reading
-// one as a type that it does not hold raises INVALID_ARGUMENT saying what was got and wanted.
+// which it can be read as. A copy shares what lies behind; lists and dicts are immutable once
+// built. Reading one as a type that it does not hold raises INVALID_ARGUMENT saying what was got
+// and wanted.
 class IValue {
  public:
   IValue() noexcept : value_{OPYARD_NONE, 0, 0} {}
@@ -66,7 +67,7 @@ class IValue {
   IValue(Layout value) noexcept : value_{OPYARD_LAYOUT, 0, static_cast<uint64_t>(value)} {}
   IValue(MemoryFormat value) noexcept
       : value_{OPYARD_MEMORY_FORMAT, 0, static_cast<uint64_t>(value)} {}
-  IValue(const IntrusivePtr<Generator>& value) noexcept;
+  IValue(const IntrusivePtr<Generator>& value) noexcept;  // null is None
   IValue(ArrayRef<int64_t> values);
   IValue(const std::vector<int64_t>& values) : IValue(ArrayRef<int64_t>(values)) {}
   IValue(const Dims& values) : IValue(ArrayRef<int64_t>(values)) {}
@@ -80,6 +81,8 @@ class IValue {
   }
   static IValue list(ArrayRef<IValue> values);  // elements of any kind
   static IValue tuple(ArrayRef<IValue> values);
+  // Key, value, key, value, …
+  static IValue dict(ArrayRef<IValue> keys_and_values);
 
   IValue(const IValue& other) noexcept : value_(other.value_) { retain(); }
   IValue(IValue&& other) noexcept : value_(std::exchange(other.value_, {OPYARD_NONE, 0, 0})) {}
@@ -102,35 +105,42 @@ class IValue {
     return value_.tag >= OPYARD_BOOL && value_.tag <= OPYARD_COMPLEX;
   }
 
-  bool to_bool() const;
-  int64_t to_int() const;
+  bool to_bool() const {
+    expect(Tag::kBool);
+    return value_.payload != 0;
+  }
+  int64_t to_int() const {
+    expect(Tag::kInt);
+    return static_cast<int64_t>(value_.payload);
+  }
   double to_double() const;  // an int is taken too
   std::complex<double> to_complex() const;
   Scalar to_scalar() const;
   std::string_view to_string_view() const;
-  // The tensor where it lies: valid as long as this value. None reads as the undefined tensor.
+  // The tensor where it lies: valid as long as this value.
   const Tensor& to_tensor() const {
-    if (value_.tag == OPYARD_TENSOR) [[likely]] {
-      const void* where = &value_.payload;
-      return *static_cast<const Tensor*>(where);
-    }
-    return to_undefined_tensor();
+    if (value_.tag != OPYARD_TENSOR) [[unlikely]]
+      raise_wrong_tag(Tag::kTensor);
+    static_assert(sizeof(Tensor) == sizeof(value_.payload));
+    const void* where = &value_.payload;
+    return *static_cast<const Tensor*>(where);
   }
   Device to_device() const;
   ScalarType to_dtype() const;  // an int is taken too
   Layout to_layout() const;
   MemoryFormat to_memory_format() const;
-  IntrusivePtr<Generator> to_generator() const;
   // Borrowed: valid as long as this value.
+  Generator& to_generator() const;
   ArrayRef<int64_t> to_int_list() const;
   ArrayRef<double> to_double_list() const;
   ArrayRef<bool> to_bool_list() const;
   ArrayRef<Tensor> to_tensor_list() const;
   ArrayRef<IValue> to_list() const;  // generic lists and tuples
-  std::vector<std::optional<Tensor>> to_optional_tensor_list() const;
+  ArrayRef<IValue> to_dict() const;  // key, value, key, value, …
   // Elements of any list, boxed one by one.
   std::vector<IValue> elements() const;
-  size_t list_size() const noexcept;  // 0 when it is no list
+  // Of a list, tuple or dict (keys and values together); 0 for anything else.
+  size_t list_size() const noexcept;
 
   const opyard_value& raw() const noexcept { return value_; }
   // Takes over what the raw value owns.
@@ -142,8 +152,11 @@ class IValue {
   opyard_value detach() noexcept { return std::exchange(value_, {OPYARD_NONE, 0, 0}); }
 
  private:
-  const Tensor& to_undefined_tensor() const;
-  void expect(Tag wanted) const;
+  [[noreturn, gnu::cold]] void raise_wrong_tag(Tag wanted) const;
+  void expect(Tag wanted) const {
+    if (!is(wanted)) [[unlikely]]
+      raise_wrong_tag(wanted);
+  }
   void expect_list(Tag element) const;
   void retain() const noexcept;
   void release() noexcept;

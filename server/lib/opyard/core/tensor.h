@@ -17,16 +17,19 @@ struct TensorOptions {
   std::optional<Layout> layout{};
 };
 
+inline constexpr KeySet kUndefinedTensorKeys = KeySet::functionality(DispatchKey::ADInplaceOrView) |
+                                               KeySet::functionality(DispatchKey::AutogradOther);
+
 // A handle on a tensor: one pointer, shared ownership, cheap to copy. A default-constructed one is
-// undefined and has no keys; asking an undefined tensor for metadata is an error of the caller that
-// raises INVALID_ARGUMENT. Element access is for host code: operators live in opyard/ops.h.
+// undefined: it has the keys ADInplaceOrView and AutogradOther, which mostly pass calls on; asking it
+// for metadata is an error of the caller that raises INVALID_ARGUMENT. Element access is for host code: operators live in opyard/ops.h.
 class Tensor {
  public:
   constexpr Tensor() noexcept = default;
   explicit Tensor(IntrusivePtr<TensorImpl> impl) noexcept : impl_(std::move(impl)) {}
 
   bool defined() const noexcept { return static_cast<bool>(impl_); }
-  KeySet key_set() const noexcept { return impl_ ? impl_->key_set() : KeySet(); }
+  KeySet key_set() const noexcept { return impl_ ? impl_->key_set() : kUndefinedTensorKeys; }
   ScalarType dtype() const { return impl().dtype(); }
   Device device() const { return impl().device(); }
   Layout layout() const noexcept { return Layout::kStrided; }

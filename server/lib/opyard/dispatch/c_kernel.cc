@@ -1,4 +1,5 @@
 #include "opyard/base/check.h"
+#include "opyard/dispatch/boxing.h"
 #include "opyard/dispatch/c_status.h"
 #include "opyard/dispatch/registry.h"
 
@@ -27,7 +28,7 @@ void call_c_kernel(const Kernel& kernel, Keys keys, const IValue* in, uint32_t n
   opyard_call call{sizeof(opyard_call), 0, keys.set.bits(), keys.table, &status};
   const int32_t code = kernel.c_boxed(kernel.self, &call, reinterpret_cast<const opyard_value*>(in),
                                       n_in, reinterpret_cast<opyard_value*>(out), n_out);
-  if (code == 0) return;
+  if (code == 0) return check_results(kernel, keys, out, n_out);
   throw c_status_error(
       status, code,
       str_cat("the kernel of '", keys.op().name(), "' of the plugin '", kernel.plugin, "'"))

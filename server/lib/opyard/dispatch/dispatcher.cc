@@ -282,12 +282,21 @@ KernelHandle Dispatcher::shadowed_kernel(Keys keys) const {
   return KernelHandle(OperatorHandle(&entry), std::move(older));
 }
 
+void KernelHandle::check_registered() const {
+  OPYARD_CHECK(valid(), kFailedPrecondition, "the kernel of '", op_.name(), "' (", kernel_->debug,
+               ") is no longer registered; fetch it anew");
+}
+
+void KernelHandle::check(const SignatureInfo& signature) const {
+  check_registered();
+  if (kernel_->typed && kernel_->signature == signature.mangled) return;
+  op_.entry().dispatcher().typed_table(op_, signature);
+}
+
 void KernelHandle::call_boxed(Keys keys, const IValue* in, uint32_t n_in, IValue* out,
                               uint32_t n_out) const {
   const PinnedRoot pin(op_.entry().holder());
-  OPYARD_CHECK(kernel_->registered.load(std::memory_order_acquire), kFailedPrecondition,
-               "the kernel of '", op_.name(), "' (", kernel_->debug,
-               ") is no longer registered; fetch it anew");
+  check_registered();
   kernel_->boxed(*kernel_, keys, in, n_in, out, n_out);
 }
 

@@ -56,8 +56,22 @@ class KernelHandle {
   bool valid() const noexcept { return kernel_->registered.load(std::memory_order_acquire); }
   // Calls just this kernel: no keys are computed, nobody is told.
   void call_boxed(Keys keys, const IValue* in, uint32_t n_in, IValue* out, uint32_t n_out) const;
+  // The same, typed; the signature must be that of the operator's kernels.
+  template <typename R, typename... A>
+  R call(Keys keys, A... arguments) const {
+    const PinnedRoot pin(op_.entry().holder());
+    check(SignatureOf<R(A...)>::info());
+    if (!kernel_->typed) {
+      return call_kernel_boxed<R, A...>(*kernel_, keys, std::forward<A>(arguments)...);
+    }
+    const auto function = reinterpret_cast<R (*)(Keys, A...)>(const_cast<void*>(kernel_->typed));
+    return function(keys, std::forward<A>(arguments)...);
+  }
 
  private:
+  void check_registered() const;
+  void check(const SignatureInfo& signature) const;
+
   OperatorHandle op_;
   KernelPtr kernel_;
 };
@@ -207,6 +221,7 @@ class Dispatcher {
   uint64_t generation() const;
 
  private:
+  friend class KernelHandle;
   friend class Registration;
   // With a pinned root.
   const OperatorTable* table_of(const OperatorEntry& entry) const noexcept {

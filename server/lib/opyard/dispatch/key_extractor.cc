@@ -5,8 +5,10 @@ namespace opyard {
 uint64_t key_positions(const FunctionSchema& schema) noexcept {
   uint64_t positions = 0;
   for (size_t i = 0; i < schema.arguments.size() && i < 64; ++i) {
-    const BaseType base = schema.arguments[i].type.base;
-    if (base == BaseType::kTensor || base == BaseType::kGenerator) positions |= uint64_t{1} << i;
+    const SchemaType& type = schema.arguments[i].type;
+    const bool brings_keys = (type.base == BaseType::kTensor && !type.list_optional) ||
+                             (type.base == BaseType::kGenerator && !type.is_list);
+    if (brings_keys) positions |= uint64_t{1} << i;
   }
   return positions;
 }
@@ -16,7 +18,7 @@ namespace {
 KeySet keys_of_value(const IValue& value) noexcept {
   if (value.is(Tag::kTensor)) return value.to_tensor().key_set();
   if (value.is_list_of(Tag::kTensor)) return keys_of(value.to_tensor_list());
-  if (value.is(Tag::kGenerator)) return keys_of(value.to_generator());
+  if (value.is(Tag::kGenerator) && value.raw().payload != 0) return keys_of(value.to_generator());
   KeySet keys;
   if (value.is_list_of(Tag::kNone)) {
     for (const IValue& element : value.to_list()) {

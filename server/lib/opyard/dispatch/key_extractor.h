@@ -7,22 +7,14 @@
 
 namespace opyard {
 
-// Typed arguments: tensors alone or in lists, present optional ones, generators; all else brings
-// no keys.
+// Typed arguments: tensors alone, optional or in lists, generators; all else brings no keys, not
+// even what lies deeper: in lists of lists, optional lists, dicts. A tensor that is undefined
+// brings its keys; one that is absent does not.
 inline KeySet keys_of(const Tensor& tensor) noexcept { return tensor.key_set(); }
 inline KeySet keys_of(const std::optional<Tensor>& tensor) noexcept {
   return tensor ? tensor->key_set() : KeySet();
 }
-inline KeySet keys_of(ArrayRef<Tensor> tensors) noexcept {
-  KeySet keys;
-  for (const Tensor& tensor : tensors) keys = keys | tensor.key_set();
-  return keys;
-}
-inline KeySet keys_of(ArrayRef<std::optional<Tensor>> tensors) noexcept {
-  KeySet keys;
-  for (const auto& tensor : tensors) keys = keys | keys_of(tensor);
-  return keys;
-}
+inline KeySet keys_of(const Generator& generator) noexcept { return generator.key_set(); }
 inline KeySet keys_of(const IntrusivePtr<Generator>& generator) noexcept {
   return generator ? generator->key_set() : KeySet();
 }
@@ -30,9 +22,20 @@ template <typename T>
 constexpr KeySet keys_of(const T&) noexcept {
   return KeySet();
 }
+template <typename List>
+requires requires(const List& list) {
+  list.begin();
+  requires std::is_same_v<typename List::value_type, Tensor> ||
+      std::is_same_v<typename List::value_type, std::optional<Tensor>>;
+}
+KeySet keys_of(const List& tensors) noexcept {
+  KeySet keys;
+  for (const auto& tensor : tensors) keys = keys | keys_of(tensor);
+  return keys;
+}
 
 // Which positions of an operator's boxed arguments bring keys: a bit per argument whose type is
-// Tensor, Tensor?, Tensor[], Tensor?[] or Generator.
+// Tensor, Tensor?, Tensor[], Tensor?[], Generator or Generator?.
 uint64_t key_positions(const FunctionSchema& schema) noexcept;
 // The union of the keys at these positions, whatever is there.
 KeySet any_boxed_keys(uint64_t positions, const IValue* in, uint32_t n) noexcept;

@@ -8,11 +8,11 @@
 namespace opyard {
 namespace {
 
-constexpr std::array<std::string_view, 21> kTypeNames = {
-    "Tensor",    "int",    "SymInt",  "float",      "SymFloat", "bool",         "SymBool",
-    "complex",   "Scalar", "str",     "ScalarType", "Layout",   "MemoryFormat", "Device",
-    "Generator", "Stream", "Storage", "Dimname",    "QScheme",  "Any",          "Dict"};
-static_assert(kTypeNames.size() == static_cast<size_t>(BaseType::kDict) + 1);
+constexpr std::array<std::string_view, 22> kTypeNames = {
+    "Tensor",  "int",     "SymInt",     "float",  "SymFloat",     "bool",   "SymBool",   "complex",
+    "Scalar",  "str",     "ScalarType", "Layout", "MemoryFormat", "Device", "Generator", "Stream",
+    "Storage", "Dimname", "QScheme",    "Any",    "Dict",         "List"};
+static_assert(kTypeNames.size() == static_cast<size_t>(BaseType::kList) + 1);
 
 std::string joined(const std::vector<std::string>& sets) {
   std::string text;
@@ -29,8 +29,16 @@ std::string alias_text(const std::optional<AliasInfo>& alias) {
 }
 
 std::string type_text(const SchemaType& type, const std::optional<AliasInfo>& alias) {
-  std::string text(to_string(type.base));
-  text += alias_text(alias);
+  std::string text;
+  if (type.base == BaseType::kList && type.inner.size() == 1) {
+    text = type_text(type.inner[0], alias);
+  } else {
+    text = to_string(type.base);
+    if (type.inner.size() == 2) {
+      text += str_cat("(", to_string(type.inner[0]), ", ", to_string(type.inner[1]), ")");
+    }
+    text += alias_text(alias);
+  }
   if (type.element_optional) text += "?";
   if (!type.is_list) return text;
   text += type.list_size < 0 ? "[]" : str_cat("[", type.list_size, "]");
@@ -90,7 +98,9 @@ BaseType without_sym(BaseType type) noexcept {
 bool same_type(const SchemaType& declared, const SchemaType& actual) noexcept {
   return without_sym(declared.base) == without_sym(actual.base) &&
          declared.element_optional == actual.element_optional &&
-         declared.is_list == actual.is_list && declared.list_optional == actual.list_optional;
+         declared.is_list == actual.is_list && declared.list_optional == actual.list_optional &&
+         std::equal(declared.inner.begin(), declared.inner.end(), actual.inner.begin(),
+                    actual.inner.end(), same_type);
 }
 
 std::optional<std::string> list_difference(const std::vector<Argument>& declared,

@@ -11,7 +11,8 @@
 
 namespace opyard {
 
-// What an argument may be. kSymInt reads as int until symbolic integers exist.
+// What an argument may be. There are no symbolic numbers yet: SymInt, SymFloat and SymBool are
+// other words for int, float and bool, in kernels, values and comparisons alike.
 enum class BaseType : uint8_t {
   kTensor,
   kInt,
@@ -34,6 +35,7 @@ enum class BaseType : uint8_t {
   kQScheme,
   kAny,
   kDict,
+  kList,  // what a list of lists is a list of; not a word of the grammar
 };
 
 // "int", "SymInt", "Tensor": as in a schema.
@@ -50,13 +52,16 @@ struct AliasInfo {
 };
 
 // A type as the schema grammar spells it: base, then any of "?", "[]", "[N]", in that order of
-// nesting: Tensor?[] is list of optional, int[]? optional list.
+// nesting: Tensor?[] is list of optional, int[]? optional list. Of a list of lists, int[]?[], the
+// base is kList.
 struct SchemaType {
   BaseType base = BaseType::kTensor;
   bool element_optional = false;  // "?" directly behind the base: T? or T?[]
   bool is_list = false;
   int64_t list_size = -1;      // N of "[N]": a single value then stands for N equal ones; -1: none
   bool list_optional = false;  // "?" behind "[]"
+  // Of kList the type of the elements, of kDict those of key and value: Dict(str, Tensor[]).
+  std::vector<SchemaType> inner{};
   friend bool operator==(const SchemaType&, const SchemaType&) = default;
 
   // A value may be absent.
@@ -102,7 +107,7 @@ struct FunctionSchema {
 std::string to_string(const FunctionSchema& schema);
 
 // Reads "ns::name.overload(Type name=default, *, …) -> (…)". Raises INVALID_ARGUMENT with the
-// position and what was expected. At most 64 arguments, 64 KiB of text.
+// position and what was expected. At most 64 arguments, 64 KiB of text, types 8 deep.
 FunctionSchema parse_schema(std::string_view text);
 
 // A name without signature, "ns::name.overload"; the namespace may be missing. Refuses the overload

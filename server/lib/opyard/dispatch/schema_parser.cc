@@ -14,6 +14,7 @@ constexpr size_t kMaxText = size_t{64} << 10;
 constexpr size_t kMaxArguments = 64;
 constexpr size_t kMaxAliasSets = 64;
 constexpr int64_t kMaxListSize = 1 << 20;
+constexpr int kMaxDepth = 8;
 
 BaseType base_type_of(SchemaCursor& cursor) {
   cursor.skip_space();
@@ -68,11 +69,55 @@ int64_t parse_list_size(SchemaCursor& cursor) {
   return size;
 }
 
-void parse_type(SchemaCursor& cursor, Argument& argument) {
+void parse_type(SchemaCursor& cursor, Argument& argument, int depth = 1);
+
+// "(str, Tensor[])" behind Dict.
+void parse_dict_types(SchemaCursor& cursor, SchemaType& type, int depth) {
+  cursor.expect("(");
+  for (int i = 0; i < 2; ++i) {
+    if (i == 1) cursor.expect(",");
+    cursor.skip_space();
+    const size_t begin = cursor.position();
+    Argument part;
+    parse_type(cursor, part, depth + 1);
+    if (part.alias) cursor.refuse(begin, "a type inside of a Dict takes no alias annotation");
+    const BaseType base = part.type.base;
+    const bool is_key = base == BaseType::kInt || base == BaseType::kFloat ||
+                        base == BaseType::kBool || base == BaseType::kString;
+    if (i == 0 && (!is_key || part.type.is_list || part.type.element_optional)) {
+      cursor.refuse(begin, str_cat("got ", to_string(part.type),
+                                   ", wanted int, float, bool or str as the keys of a Dict"));
+    }
+    type.inner.push_back(std::move(part.type));
+  }
+  cursor.expect(")");
+}
+
+void parse_list_suffixes(SchemaCursor& cursor, SchemaType& type, int depth) {
+  while (cursor.take("[")) {
+    if (type.is_list) {
+      if (++depth > kMaxDepth) cursor.fail(str_cat("types nested at most ", kMaxDepth, " deep"));
+      SchemaType outer;
+      outer.base = BaseType::kList;
+      outer.inner.push_back(std::move(type));
+      type = std::move(outer);
+    }
+    type.is_list = true;
+    if (!cursor.take("]")) {
+      type.list_size = parse_list_size(cursor);
+      cursor.expect("]");
+    }
+    type.list_optional = cursor.take("?");
+  }
+}
+
+void parse_type(SchemaCursor& cursor, Argument& argument, int depth) {
   SchemaType& type = argument.type;
+  if (depth > kMaxDepth) cursor.fail(str_cat("types nested at most ", kMaxDepth, " deep"));
   cursor.skip_space();
   const size_t begin = cursor.position();
   type.base = base_type_of(cursor);
+  if (type.base == BaseType::kDict) parse_dict_types(cursor, type, depth);
   if (cursor.take("(")) {
     if (!may_alias(type.base)) {
       cursor.refuse(begin, str_cat("a ", to_string(type.base),
@@ -81,14 +126,7 @@ void parse_type(SchemaCursor& cursor, Argument& argument) {
     argument.alias = parse_alias(cursor);
   }
   type.element_optional = cursor.take("?");
-  if (!cursor.take("[")) return;
-  type.is_list = true;
-  if (!cursor.take("]")) {
-    type.list_size = parse_list_size(cursor);
-    cursor.expect("]");
-  }
-  type.list_optional = cursor.take("?");
-  if (cursor.peek() == '[') cursor.fail("an argument name: there are no lists of lists");
+  parse_list_suffixes(cursor, type, depth);
 }
 
 // Default texts are printed as they were written; line breaks between tokens become blanks.

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <initializer_list>
+#include <array>
 #include <string>
 #include <type_traits>
 #include <typeinfo>
@@ -18,73 +18,41 @@ struct SignatureInfo {
   const void* from_typed = nullptr;      // calls a boxed kernel from a typed call
   BoxedFn boxed = nullptr;               // calls a typed kernel boxed
   FunctionSchema (*schema)() = nullptr;  // argument and return types, without names
-};
-
-template <typename T>
-struct SchemaTypeOf;
-#define OPYARD_TYPE(cpp, ...)                                   \
-  template <>                                                   \
-  struct SchemaTypeOf<cpp> {                                    \
-    static SchemaType get() { return SchemaType{__VA_ARGS__}; } \
-  };
-OPYARD_TYPE(Tensor, BaseType::kTensor)
-OPYARD_TYPE(std::optional<Tensor>, BaseType::kTensor, true)
-OPYARD_TYPE(ArrayRef<Tensor>, BaseType::kTensor, false, true)
-OPYARD_TYPE(std::vector<Tensor>, BaseType::kTensor, false, true)
-OPYARD_TYPE(ArrayRef<std::optional<Tensor>>, BaseType::kTensor, true, true)
-OPYARD_TYPE(int64_t, BaseType::kInt)
-OPYARD_TYPE(double, BaseType::kFloat)
-OPYARD_TYPE(bool, BaseType::kBool)
-OPYARD_TYPE(std::complex<double>, BaseType::kComplex)
-OPYARD_TYPE(std::string_view, BaseType::kString)
-OPYARD_TYPE(std::string, BaseType::kString)
-OPYARD_TYPE(Scalar, BaseType::kScalar)
-OPYARD_TYPE(ScalarType, BaseType::kScalarType)
-OPYARD_TYPE(Device, BaseType::kDevice)
-OPYARD_TYPE(Layout, BaseType::kLayout)
-OPYARD_TYPE(MemoryFormat, BaseType::kMemoryFormat)
-OPYARD_TYPE(IntrusivePtr<Generator>, BaseType::kGenerator, true)
-OPYARD_TYPE(ArrayRef<int64_t>, BaseType::kInt, false, true)
-OPYARD_TYPE(std::vector<int64_t>, BaseType::kInt, false, true)
-OPYARD_TYPE(ArrayRef<double>, BaseType::kFloat, false, true)
-OPYARD_TYPE(ArrayRef<bool>, BaseType::kBool, false, true)
-#undef OPYARD_TYPE
-template <typename T>
-struct SchemaTypeOf<std::optional<T>> {
-  static SchemaType get() {
-    SchemaType type = SchemaTypeOf<T>::get();
-    (type.is_list ? type.list_optional : type.element_optional) = true;
-    return type;
-  }
+  int by_reference = -1;                 // see first_by_reference(); such a signature is refused
 };
 
 // Builds a schema whose arguments are named _0, _1, …
-FunctionSchema schema_from_types(std::initializer_list<SchemaType> arguments,
-                                 std::initializer_list<SchemaType> returns);
+using SchemaTypeFn = SchemaType (*)();
+FunctionSchema schema_from_types(ArrayRef<SchemaTypeFn> arguments, ArrayRef<SchemaTypeFn> returns);
+
+namespace detail {
 
 template <typename R>
-struct SchemaReturns {
-  template <typename... A>
-  static FunctionSchema get() {
-    return schema_from_types({SchemaTypeOf<std::remove_cvref_t<A>>::get()...},
-                             {SchemaTypeOf<std::remove_cvref_t<R>>::get()});
+struct ReturnTypes {
+  static constexpr std::array<SchemaTypeFn, 1> list() {
+    return {&KernelType<std::remove_cvref_t<R>>::schema};
   }
 };
 template <>
-struct SchemaReturns<void> {
-  template <typename... A>
-  static FunctionSchema get() {
-    return schema_from_types({SchemaTypeOf<std::remove_cvref_t<A>>::get()...}, {});
-  }
+struct ReturnTypes<void> {
+  static constexpr std::array<SchemaTypeFn, 0> list() { return {}; }
 };
 template <typename... Ts>
-struct SchemaReturns<std::tuple<Ts...>> {
-  template <typename... A>
-  static FunctionSchema get() {
-    return schema_from_types({SchemaTypeOf<std::remove_cvref_t<A>>::get()...},
-                             {SchemaTypeOf<std::remove_cvref_t<Ts>>::get()...});
+struct ReturnTypes<std::tuple<Ts...>> {
+  static constexpr std::array<SchemaTypeFn, sizeof...(Ts)> list() {
+    return {&KernelType<std::remove_cvref_t<Ts>>::schema...};
   }
 };
+
+template <typename R, typename... A>
+FunctionSchema inferred_schema() {
+  const std::array<SchemaTypeFn, sizeof...(A)> arguments = {
+      &KernelType<std::remove_cvref_t<A>>::schema...};
+  const auto returns = ReturnTypes<R>::list();
+  return schema_from_types(arguments, returns);
+}
+
+}  // namespace detail
 
 // The autograd fallback: the same operator below all Autograd keys.
 template <typename R, typename... A>
@@ -97,13 +65,17 @@ struct SignatureOf;
 template <typename R, typename... A>
 struct SignatureOf<R(A...)> {
   static SignatureInfo info() noexcept {
-    return {typeid(R(A...)).name(), reinterpret_cast<const void*>(&pass_down<R, A...>),
+    return {typeid(R(A...)).name(),
+            reinterpret_cast<const void*>(&pass_down<R, A...>),
             reinterpret_cast<const void*>(&call_boxed_kernel<R, A...>),
-            &CallTypedBoxed<R, A...>::call, &SchemaReturns<R>::template get<A...>};
+            &CallTypedBoxed<R, A...>::call,
+            &detail::inferred_schema<R, A...>,
+            first_by_reference<A...>()};
   }
 };
 
-// "Tensor (const Tensor&, long)", for messages.
+// "Tensor (Tensor const&, long)", for messages: without our namespace and the standard library's
+// longhand.
 std::string demangle(const char* mangled);
 
 // Makes R(*)(Keys, A…) out of what a person writes: a function pointer known at compile time or a
