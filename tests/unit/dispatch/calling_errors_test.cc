@@ -301,6 +301,65 @@ TEST_F(CallingErrors, ResultsOfCKernelsAreChecked) {
   EXPECT_EQ(call("int[]", {OPYARD_LIST, OPYARD_INT, 0}), "");  // empty
 }
 
+TEST_F(CallingErrors, PlainValuesAreTakenByValue) {
+  const auto add = [&](const std::function<void(Library&)>& impl) {
+    return error_of(
+        [&] {
+          dispatcher.register_block(BlockKind::kImpl, "t", "CPU",
+                                    [&](Library& m) { (impl(m), m.label("culprit")); });
+        },
+        Code::kInvalidArgument);
+  };
+  // Whatever comes first: the kernel, the definition, or another kernel.
+  for (int round = 0; round < 3; ++round) {
+    if (round > 0) {
+      registrations.push_back(
+          dispatcher.register_block(BlockKind::kFragment, "t", "", [&](Library& m) {
+            m.def("f(Tensor x, SymInt n) -> Tensor").def("g(SymInt[] n, Scalar s) -> int");
+            if (round > 1) m.impl("f", CUDA, [](const Tensor& x, int64_t) { return x; });
+          }));
+    }
+    expect_facts(
+        add([](Library& m) { m.impl("f", [](const Tensor& x, const int64_t&) { return x; }); }),
+        {"mismatch", "'t::f'", "'Tensor (Tensor const&, long const&)'", "culprit", "position 1",
+         "int", "must be passed by value"});
+    expect_facts(
+        add([](Library& m) { m.impl("g", [](const IntList& n, const Scalar&) { return n[0]; }); }),
+        {"mismatch", "'t::g'", "ArrayRef<long> const&", "position 0", "int[]",
+         "must be passed by value"});
+    registrations.clear();
+  }
+  const auto op = define("f(Tensor x, SymInt n) -> Tensor", [](Library& m) {
+    m.impl("f", CPU, [](const Tensor& x, int64_t) { return x; });
+  });
+  const Tensor x = one();
+  const int64_t n = 3;
+  expect_facts(error_of([&] { dispatcher.call<Tensor, const Tensor&, const int64_t&>(op, x, n); },
+                        Code::kInvalidArgument),
+               {"mismatch", "'t::f'", "a typed call", "must be passed by value"});
+  EXPECT_TRUE((dispatcher.call<Tensor, const Tensor&, int64_t>(op, x, n)).is_same(x));
+}
+
+TEST_F(CallingErrors, MismatchesShowBothSignatures) {
+  const auto op = define("f(Tensor x, int[] n) -> Tensor", [](Library& m) {
+    m.impl("f", CPU, [](const Tensor& x, IntList) { return x; });
+  });
+  const auto add = [&] {
+    dispatcher.register_block(BlockKind::kImpl, "t", "CUDA", [](Library& m) {
+      m.impl("f", [](Tensor x, const vector<int64_t>&) { return x; });
+    });
+  };
+  expect_facts(
+      error_of(add, Code::kInvalidArgument),
+      {"mismatch in kernel C++ signatures", "'t::f'", "'Tensor (Tensor const&, ArrayRef<long>)'",
+       "'Tensor (Tensor, std::vector<long> const&)'", "calling_errors_test.cc"});
+  const auto call = [&] { dispatcher.call<Tensor, Tensor, IntList>(op, one(), {}); };
+  expect_facts(error_of(call, Code::kInvalidArgument),
+               {"accessed with a wrong signature (mismatch)", "'t::f'",
+                "'Tensor (Tensor const&, ArrayRef<long>)'", "'Tensor (Tensor, ArrayRef<long>)'",
+                "f(Tensor x, int[] n) -> Tensor"});
+}
+
 TEST(CallingNames, SignaturesReadWell) {
   EXPECT_EQ(demangle(typeid(Tensor(const Tensor&, int64_t)).name()),
             "Tensor (Tensor const&, long)");

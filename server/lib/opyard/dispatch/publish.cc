@@ -172,6 +172,7 @@ void check_typed_call(const OperatorTable& table, const SignatureInfo& signature
   } else if (owned.fitting.load(std::memory_order_relaxed) == signature.mangled) {
     return;
   }
+  check_by_value(table.op->name(), signature, "a typed call");
   const FunctionSchema* schema = table.op->schema();
   const std::string wrong = str_cat("the operator '", table.op->name(),
                                     "' was accessed with a wrong signature (mismatch): ");

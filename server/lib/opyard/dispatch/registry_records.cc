@@ -229,7 +229,10 @@ void Registry::add_impl(Batch& batch, const opyard_registration& record) {
   OperatorEntry& entry = entry_for(batch, name);
   const State& state = entry.state_;
   if (state.is_defined()) check_schema(entry, *state.schema, *kernel, state.owners.front().place);
-  if (kernel->typed) check_signature(entry, kernel->signature.c_str(), kernel->place);
+  if (kernel->typed) {
+    check_by_value(name, *static_cast<const SignatureInfo*>(record.signature), kernel->debug);
+    check_signature(entry, kernel->signature.c_str(), kernel->place);
+  }
   put_kernel(batch, entry, key, kernel);
   if (!entry.forms_.empty() && kernel->kind == KernelKind::kOrdinary) {
     put_forms(batch, entry, key, *kernel);

@@ -39,6 +39,16 @@ FunctionSchema schema_from_types(ArrayRef<SchemaTypeFn> arguments, ArrayRef<Sche
   return schema;
 }
 
+void check_by_value(std::string_view op, const SignatureInfo& signature, std::string_view place) {
+  if (signature.by_reference < 0) return;
+  const auto position = static_cast<size_t>(signature.by_reference);
+  raise(Code::kInvalidArgument,
+        str_cat("mismatch in the C++ signature '", demangle(signature.mangled),
+                "' for the operator '", op, "' (", place, "): the argument at position ", position,
+                ", of type ", to_string(signature.schema().arguments[position].type),
+                ", is taken by reference and must be passed by value"));
+}
+
 std::string demangle(const char* mangled) {
   static constexpr std::pair<std::string_view, std::string_view> kShorter[] = {
       {"std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >",

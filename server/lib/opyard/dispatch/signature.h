@@ -74,6 +74,11 @@ struct SignatureOf<R(A...)> {
   }
 };
 
+// Raises INVALID_ARGUMENT ("mismatch") for a signature of the operator with plain values taken by
+// reference: it would be another one than that of all who pass them by value. `place` is whose it
+// is.
+void check_by_value(std::string_view op, const SignatureInfo& signature, std::string_view place);
+
 // "Tensor (Tensor const&, long)", for messages: without our namespace and the standard library's
 // longhand.
 std::string demangle(const char* mangled);
