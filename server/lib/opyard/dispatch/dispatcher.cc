@@ -291,6 +291,9 @@ void KernelHandle::check(const SignatureInfo& signature) const {
   check_registered();
   if (kernel_->typed && kernel_->signature == signature.mangled) return;
   op_.entry().dispatcher().typed_table(op_, signature);
+  OPYARD_CHECK(!kernel_->typed, kInvalidArgument, "mismatch: the kernel of '", op_.name(), "' (",
+               kernel_->debug, ") has the C++ signature '", demangle(kernel_->signature.c_str()),
+               "', the call is '", demangle(signature.mangled), "'");
 }
 
 void KernelHandle::call_boxed(Keys keys, const IValue* in, uint32_t n_in, IValue* out,
