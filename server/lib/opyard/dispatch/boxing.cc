@@ -110,7 +110,13 @@ namespace {
 
 void raise_result(const IValue& got, const Kernel& kernel, Keys keys, uint32_t position,
                   SchemaType (*wanted)()) {
-  raise_wrong_result(got, kernel, keys, position, wanted());
+  // What only passes calls on left nothing itself.
+  const Kernel* culprit = &kernel;
+  while (culprit->kind == KernelKind::kPassDown && keys.table && keys.set.has_any(kAutogradKeys)) {
+    keys = keys.with(keys.set - kAutogradKeys);
+    culprit = &keys.table->kernel(keys.set);
+  }
+  raise_wrong_result(got, *culprit, keys, position, wanted());
 }
 
 void check_results(const Kernel& kernel, Keys keys, const IValue* out, uint32_t n_out) {
