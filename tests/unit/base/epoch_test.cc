@@ -231,6 +231,7 @@ TEST_F(EpochTest, AThreadThatEndsGivesItsSlotBack) {
 
 // Destructors of thread-specific data run in the order of their keys: this one comes after ours.
 TEST_F(EpochTest, ACallFromALateThreadDestructorIsSafe) {
+  slot();  // makes our key, so that it is the earlier one
   static EpochSlot* used = nullptr;
   static EpochSlot* cache = nullptr;
   pthread_key_t key{};
