@@ -1,5 +1,7 @@
 #include "opyard/dispatch/dispatcher.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstring>
 
@@ -58,6 +60,10 @@ Dispatcher& Dispatcher::global() {
   static NoDestructor<Dispatcher> dispatcher;
   [[maybe_unused]] static const bool made_global = [] {
     dispatcher->registry_->make_global();
+    // The child of a fork may go on registering: nobody is in the middle of it.
+    pthread_atfork([] { dispatcher->registry_->lock_for_fork(); },
+                   [] { dispatcher->registry_->unlock_after_fork(false); },
+                   [] { dispatcher->registry_->unlock_after_fork(true); });
     dispatcher->root_ = &global_root;
     return true;
   }();

@@ -1,5 +1,7 @@
 #include "opyard/dispatch/observer.h"
 
+#include <pthread.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -24,6 +26,8 @@ std::atomic<const Observers*> current{nullptr};
 
 Mutex& writers() {
   static NoDestructor<Mutex> mutex;
+  [[maybe_unused]] static const int fork_is_safe =
+      pthread_atfork([] { (*mutex).lock(); }, [] { (*mutex).unlock(); }, [] { (*mutex).unlock(); });
   return *mutex;
 }
 

@@ -53,6 +53,11 @@ class Registry {
 
   // Puts this registry's root where static handles look for it. Once, before any call.
   void make_global();
+  void lock_for_fork() OPYARD_ACQUIRE(mutex_) { mutex_.lock(); }
+  void unlock_after_fork(bool in_child) OPYARD_RELEASE(mutex_) {
+    if (in_child) telling_ = false;  // by a thread of the parent
+    mutex_.unlock();
+  }
   const std::atomic<const Root*>& root() const noexcept { return *root_; }
   std::string dump_state(std::string_view name);
   std::string dump_computed_table(const OperatorEntry& entry);
