@@ -14,12 +14,6 @@ constexpr int kQuietFramesPerAck = 16;
 // Messages that grew beyond this are given back, so that an idle stream stays small.
 constexpr size_t kKeptMessageBytes = 32u << 10;
 
-class RefusedStream final : public grpc::ServerBidiReactor<v1::OpFrame, v1::OpReply> {
- public:
-  explicit RefusedStream(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
-};
-
 template <typename Message>
 void reuse(Message* message) {
   if (message->SpaceUsedLong() > kKeptMessageBytes) {
@@ -31,9 +25,8 @@ void reuse(Message* message) {
 
 }  // namespace
 
-grpc::ServerBidiReactor<v1::OpFrame, v1::OpReply>* OpStream::start(
-    runtime::Sessions& sessions, runtime::OnceSignal& draining,
-    grpc::CallbackServerContext* context) {
+OpStream::Reactor* OpStream::start(runtime::Sessions& sessions, runtime::OnceSignal& draining,
+                                   grpc::CallbackServerContext* context) {
   try {
     runtime::SessionUse use = find_session(sessions, *context);
     std::shared_ptr<runtime::Stream> stream = use->open_stream();
@@ -41,41 +34,15 @@ grpc::ServerBidiReactor<v1::OpFrame, v1::OpReply>* OpStream::start(
     reactor->begin();
     return reactor;
   } catch (...) {
-    return new RefusedStream(current_status());
+    return refused(current_status());
   }
 }
 
 OpStream::OpStream(runtime::SessionUse use, std::shared_ptr<runtime::Stream> stream,
                    runtime::OnceSignal& draining)
-    : use_(std::move(use)),
-      stream_(std::move(stream)),
-      draining_(draining),
-      link_(std::make_shared<Link>()) {
-  link_->stream = this;
+    : ActorStream(draining, use->ended()), use_(std::move(use)), stream_(std::move(stream)) {
   reply_.mutable_opened()->set_stream(stream_->number());
   reply_ready_ = true;
-}
-
-void OpStream::begin() {
-  // A signal that has been fired already calls back here and now, before anything is under way.
-  const std::shared_ptr<Link> link = link_;
-  drain_watch_ = draining_.watch([link] {
-    link->end(to_status(runtime::CallError(
-        Code::kUnavailable, "the daemon is draining; connect again later", "DRAINING")));
-  });
-  end_watch_ = use_->ended().watch([link] {
-    link->end(to_status(runtime::CallError(Code::kAborted, "the session is closed; open a new one",
-                                           "SESSION_LOST")));
-  });
-  advance([] {});
-}
-
-void OpStream::Link::end(const grpc::Status& status) {
-  const std::lock_guard hold(mutex);
-  if (stream == nullptr) return;
-  stream->advance([this, &status] {
-    if (!stream->end_) stream->end_ = status;
-  });
 }
 
 OpStream::Action OpStream::decide() {
@@ -96,7 +63,7 @@ OpStream::Action OpStream::decide() {
   if (frame_ready_ && !running_ && !writing_ && !reply_ready_) {
     frame_ready_ = false;
     running_ = true;
-    return Action::kRun;
+    return Action::kOther;
   }
   if (!reading_ && !frame_ready_ && !running_ && !half_closed_) {
     reading_ = true;
@@ -105,43 +72,15 @@ OpStream::Action OpStream::decide() {
   return Action::kNone;
 }
 
-template <typename Note>
-void OpStream::advance(Note note) {
-  {
-    const std::lock_guard lock(mutex_);
-    note();
-    if (acting_) return;
-    acting_ = true;
-  }
-  while (true) {
-    Action action = Action::kNone;
-    grpc::Status status;
-    {
-      const std::lock_guard lock(mutex_);
-      action = decide();
-      if (action == Action::kNone) {
-        acting_ = false;
-        return;
-      }
-      if (action == Action::kFinish) status = *end_;
-    }
-    switch (action) {
-      case Action::kRead:
-        reuse(&frame_);
-        StartRead(&frame_);
-        break;
-      case Action::kRun:
-        run_next();
-        break;
-      case Action::kWrite:
-        StartWrite(&reply_);
-        break;
-      case Action::kFinish:
-        Finish(status);
-        return;
-      case Action::kNone:
-        break;
-    }
+void OpStream::start_action(Action action) {
+  switch (action) {
+    case Action::kRead:
+      reuse(&frame_);
+      return StartRead(&frame_);
+    case Action::kWrite:
+      return StartWrite(&reply_);
+    default:
+      return run_next();
   }
 }
 
@@ -152,7 +91,7 @@ void OpStream::run_next() {
     const grpc::Status status = current_status();
     advance([this, &status] {
       running_ = false;
-      if (!end_) end_ = status;
+      end(status);
     });
   }
 }
@@ -174,7 +113,7 @@ void OpStream::carry_out() {
   advance([&] {
     running_ = false;
     reply_ready_ = reply && !broken;
-    if (broken && !end_) end_ = std::move(broken);
+    if (broken) end(*broken);
   });
 }
 
@@ -184,30 +123,6 @@ void OpStream::OnReadDone(bool ok) {
     reading_ = false;
     (ok ? frame_ready_ : half_closed_) = true;
   });
-}
-
-void OpStream::OnWriteDone(bool ok) {
-  advance([this, ok] {
-    writing_ = false;
-    if (!ok && !end_) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone");
-  });
-}
-
-void OpStream::OnCancel() {
-  advance([this] {
-    frame_ready_ = false;  // what has not been started will not be
-    if (!end_) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
-  });
-}
-
-void OpStream::OnDone() {
-  draining_.unwatch(drain_watch_);
-  use_->ended().unwatch(end_watch_);
-  {
-    const std::lock_guard lock(link_->mutex);
-    link_->stream = nullptr;
-  }
-  delete this;
 }
 
 }  // namespace opyard::daemon

@@ -13,16 +13,10 @@ namespace {
 constexpr size_t kLinesPerReply = 512;
 constexpr int kPatienceInVisits = 25;
 
-class RefusedTrace final : public grpc::ServerBidiReactor<v1::TraceRequest, v1::TraceReply> {
- public:
-  explicit RefusedTrace(const grpc::Status& status) { Finish(status); }
-  void OnDone() override { delete this; }
-};
-
 }  // namespace
 
-grpc::ServerBidiReactor<v1::TraceRequest, v1::TraceReply>* TraceStream::start(
-    Yard& yard, runtime::OnceSignal& draining, grpc::CallbackServerContext* context) {
+TraceStream::Reactor* TraceStream::start(Yard& yard, runtime::OnceSignal& draining,
+                                         grpc::CallbackServerContext* context) {
   try {
     // The session itself, not its use: who follows does not keep it from expiring.
     auto* reactor =
@@ -30,48 +24,16 @@ grpc::ServerBidiReactor<v1::TraceRequest, v1::TraceReply>* TraceStream::start(
     reactor->begin();
     return reactor;
   } catch (...) {
-    return new RefusedTrace(current_status());
+    return refused(current_status());
   }
 }
 
 TraceStream::TraceStream(Yard& yard, std::shared_ptr<runtime::Session> session,
                          runtime::OnceSignal& draining, grpc::CallbackServerContext* context)
-    : yard_(yard),
+    : ActorStream(draining, session->ended()),
+      yard_(yard),
       session_(std::move(session)),
-      draining_(draining),
-      context_(context),
-      link_(std::make_shared<Link>()) {
-  link_->stream = this;
-}
-
-void TraceStream::begin() {
-  const std::shared_ptr<Link> link = link_;
-  drain_watch_ = draining_.watch([link] {
-    link->end(to_status(runtime::CallError(
-        Code::kUnavailable, "the daemon is draining; connect again later", "DRAINING")));
-  });
-  end_watch_ = session_->ended().watch([link] {
-    link->end(
-        to_status(runtime::CallError(Code::kAborted, "the session has ended", "SESSION_LOST")));
-  });
-  advance([] {});
-}
-
-void TraceStream::Link::visit() {
-  const std::lock_guard hold(mutex);
-  if (stream == nullptr) return;
-  stream->advance([this] {
-    if (stream->end_) ++stream->visits_since_end_;
-  });
-}
-
-void TraceStream::Link::end(const grpc::Status& status) {
-  const std::lock_guard hold(mutex);
-  if (stream == nullptr) return;
-  stream->advance([this, &status] {
-    if (!stream->end_) stream->end_ = status;
-  });
-}
+      context_(context) {}
 
 bool TraceStream::fill_reply() {
   if (!following_) return false;
@@ -93,7 +55,7 @@ TraceStream::Action TraceStream::decide() {
   if (writing_) {
     if (!end_ || visits_since_end_ != kPatienceInVisits) return Action::kNone;
     ++visits_since_end_;
-    return Action::kCancel;
+    return Action::kOther;
   }
   if (visits_since_end_ < kPatienceInVisits && fill_reply()) {
     writing_ = true;
@@ -111,63 +73,39 @@ TraceStream::Action TraceStream::decide() {
   return Action::kNone;
 }
 
-template <typename Note>
-void TraceStream::advance(Note note) {
-  {
-    const std::lock_guard lock(mutex_);
-    note();
-    if (acting_) return;
-    acting_ = true;
+void TraceStream::start_action(Action action) {
+  switch (action) {
+    case Action::kRead:
+      return StartRead(&request_);
+    case Action::kWrite:
+      return StartWrite(&reply_);
+    default:
+      return context_->TryCancel();
   }
-  while (true) {
-    Action action = Action::kNone;
-    grpc::Status status;
-    std::unique_ptr<runtime::Following> over;  // its places are free before the client is told
-    {
-      const std::lock_guard lock(mutex_);
-      action = decide();
-      if (action == Action::kNone) {
-        acting_ = false;
-        return;
-      }
-      if (action == Action::kFinish) {
-        status = *end_;
-        over = std::move(following_);
-      }
-    }
-    switch (action) {
-      case Action::kRead:
-        StartRead(&request_);
-        break;
-      case Action::kWrite:
-        StartWrite(&reply_);
-        break;
-      case Action::kCancel:
-        context_->TryCancel();
-        break;
-      case Action::kFinish:
-        over.reset();
-        Finish(status);
-        return;
-      case Action::kNone:
-        break;
-    }
-  }
+}
+
+void TraceStream::release() {
+  std::unique_ptr<runtime::Following> over;
+  const std::lock_guard lock(mutex_);
+  over.swap(following_);
 }
 
 void TraceStream::OnReadDone(bool ok) {
   std::unique_ptr<runtime::Following> begun;
-  std::optional<grpc::Status> refused;
+  std::optional<grpc::Status> failed;
   try {
     OPYARD_CHECK(!ok || !asked_, kInvalidArgument,
                  "a trace takes one request; half-close to end it, open another to change it");
     asked_ = true;
     if (ok) {
-      begun =
-          yard_.traces().follow(*session_, request_.op_prefix(), [link = link_] { link->visit(); });
+      begun = yard_.traces().follow(*session_, request_.op_prefix(), [this, link = link_] {
+        link->advance([this] {
+          if (end_) ++visits_since_end_;
+        });
+      });
     }
   } catch (...) {
-    refused = current_status();
+    failed = current_status();
   }
   advance([&] {
     if (begun && !finished_) following_ = std::move(begun);
@@ -176,31 +114,8 @@ void TraceStream::OnReadDone(bool ok) {
       if (following_) following_->stop();  // what is in the feed is all there will be
     }
     want_read_ = ok;
-    if (refused && !end_) end_ = std::move(refused);
+    if (failed) end(*failed);
   });
-}
-
-void TraceStream::OnWriteDone(bool ok) {
-  advance([this, ok] {
-    writing_ = false;
-    if (!ok && !end_) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "the client is gone");
-  });
-}
-
-void TraceStream::OnCancel() {
-  advance([this] {
-    if (!end_) end_ = grpc::Status(grpc::StatusCode::CANCELLED, "cancelled");
-  });
-}
-
-void TraceStream::OnDone() {
-  draining_.unwatch(drain_watch_);
-  session_->ended().unwatch(end_watch_);
-  {
-    const std::lock_guard lock(link_->mutex);
-    link_->stream = nullptr;
-  }
-  delete this;
 }
 
 }  // namespace opyard::daemon

@@ -1,30 +1,16 @@
-#include <gtest/gtest.h>
-
 #include "opyard/core/dict.h"
 #include "opyard/core/local_keys.h"
-#include "opyard/dispatch/dispatcher.h"
+#include "support.h"
 
 namespace opyard {
 namespace {
 
 using enum DispatchKey;
+using testing::one;
 
-Tensor one() { return make_tensor({1}, ScalarType::kFloat32); }
 uint64_t references(const Tensor& tensor) { return tensor.unsafe_impl()->use_count(); }
 
-struct CallingChain : ::testing::Test {
-  OperatorHandle define(std::string_view schema, const std::function<void(Library&)>& more) {
-    registrations.push_back(dispatcher.register_block(BlockKind::kFragment, "t", "",
-                                                      [&](Library& m) { more(m.def(schema)); }));
-    return dispatcher.get("t::f");
-  }
-  Stack boxed(OperatorHandle op, Stack stack) {
-    dispatcher.call_boxed(op, stack);
-    return stack;
-  }
-  Dispatcher dispatcher;
-  std::vector<Registration> registrations;
-};
+struct CallingChain : testing::CallFixture {};
 
 // How a kernel of a chain is written.
 enum class Form { kWithKeys, kPlain, kBoxed };

@@ -1,9 +1,7 @@
-#include <gtest/gtest.h>
-
 #include <unordered_map>
 
 #include "opyard/core/dict.h"
-#include "opyard/dispatch/dispatcher.h"
+#include "support.h"
 
 namespace opyard {
 namespace {
@@ -12,6 +10,8 @@ using enum DispatchKey;
 using std::optional;
 using std::string;
 using std::vector;
+using testing::error_of;
+using testing::one;
 
 // What kernels may not take or give.
 static_assert(!is_kernel_argument<float> && !is_kernel_result<float>);
@@ -48,34 +48,13 @@ static_assert(first_by_reference<const ArrayRef<int64_t>&>() == 0);
 static_assert(first_by_reference<const optional<double>&>() == 0);
 static_assert(first_by_reference<const optional<Scalar>&, const vector<int64_t>&>() == -1);
 
-Tensor one() { return make_tensor({1}, ScalarType::kFloat32); }
-
-string error_of(const std::function<void()>& action, Code code) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.message();
-    return error.message();
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {};
-}
-
 void expect_facts(const string& message, std::initializer_list<std::string_view> facts) {
   for (const std::string_view fact : facts) {
     EXPECT_NE(message.find(fact), string::npos) << "'" << fact << "' is not in: " << message;
   }
 }
 
-struct CallingErrors : ::testing::Test {
-  OperatorHandle define(const string& schema, const std::function<void(Library&)>& more) {
-    registrations.push_back(dispatcher.register_block(BlockKind::kFragment, "t", "",
-                                                      [&](Library& m) { more(m.def(schema)); }));
-    return dispatcher.get("t::f");
-  }
-  Dispatcher dispatcher;
-  vector<Registration> registrations;
-};
+struct CallingErrors : testing::CallFixture {};
 
 // A value of another type, for each way of reading one.
 template <typename A>
@@ -252,25 +231,15 @@ TEST_F(CallingErrors, CountsAreChecked) {
 // Results of kernels of the C interface are looked at for all callers.
 TEST_F(CallingErrors, ResultsOfCKernelsAreChecked) {
   static opyard_value left;
-  opyard_registration record{};
-  record.struct_size = sizeof(record);
-  record.kind = OPYARD_REGISTER_IMPL;
-  record.text = {"f", 1, 0};
-  record.key = {"CPU", 3, 0};
-  record.boxed = [](void*, opyard_call*, const opyard_value*, uint32_t, opyard_value* out,
-                    uint32_t) {
-    out[0] = left;
-    return 0;
-  };
-  opyard_block block{};
-  block.struct_size = sizeof(block);
-  block.kind = OPYARD_BLOCK_IMPL;
-  block.name_space = {"t", 1, 0};
-  block.registrations = &record;
-  block.count = 1;
+  const testing::CKernelBlock leaves(
+      [](void*, opyard_call*, const opyard_value*, uint32_t, opyard_value* out, uint32_t) {
+        out[0] = left;
+        return 0;
+      },
+      nullptr);
   const auto call = [&](const string& type, opyard_value value) -> string {
     const auto op = define("f(Tensor x) -> " + type, [](Library&) {});
-    const auto kernel = dispatcher.register_blocks(block, Origin{"hostile", 1});
+    const auto kernel = dispatcher.register_blocks(leaves.block, Origin{"hostile", 1});
     left = value;
     string message;
     try {

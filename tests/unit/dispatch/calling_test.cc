@@ -1,34 +1,16 @@
-#include <gtest/gtest.h>
-
 #include <atomic>
 #include <thread>
 
 #include "opyard/core/local_keys.h"
-#include "opyard/dispatch/dispatcher.h"
+#include "support.h"
 
 namespace opyard {
 namespace {
 
 using enum DispatchKey;
+using testing::one;
 
-Tensor one() { return make_tensor({1}, ScalarType::kFloat32); }
-
-struct CallingTest : ::testing::Test {
-  OperatorHandle define(std::string_view schema, const std::function<void(Library&)>& more) {
-    registrations.push_back(
-        dispatcher.register_block(BlockKind::kFragment, "t", "", [&](Library& m) {
-          m.def(schema);
-          more(m);
-        }));
-    return dispatcher.get("t::f");
-  }
-  Stack boxed(OperatorHandle op, Stack stack) {
-    dispatcher.call_boxed(op, stack);
-    return stack;
-  }
-  Dispatcher dispatcher;
-  std::vector<Registration> registrations;
-};
+struct CallingTest : testing::CallFixture {};
 
 TEST_F(CallingTest, EveryArgumentTypeAgreesTypedAndBoxed) {
   const auto op = define(

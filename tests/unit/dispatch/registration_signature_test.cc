@@ -146,20 +146,8 @@ TEST_F(SignatureTest, EveryWayToWriteAKernelIsCalledTypedAndBoxed) {
 
 TEST_F(SignatureTest, ACKernelIsCalledTypedAndBoxed) {
   int64_t number = 55;
-  opyard_registration record{};
-  record.struct_size = sizeof(record);
-  record.kind = OPYARD_REGISTER_IMPL;
-  record.text = {"f", 1, 0};
-  record.key = {"CPU", 3, 0};
-  record.boxed = &c_kernel;
-  record.self = &number;
-  opyard_block block{};
-  block.struct_size = sizeof(block);
-  block.kind = OPYARD_BLOCK_IMPL;
-  block.name_space = {"t", 1, 0};
-  block.registrations = &record;
-  block.count = 1;
-  const auto kernel = dispatcher.register_blocks(block, Origin{"c", 1});
+  const CKernelBlock computes(&c_kernel, &number);
+  const auto kernel = dispatcher.register_blocks(computes.block, Origin{"c", 1});
   EXPECT_EQ(typed_call(), 55);
   EXPECT_EQ(call("t::f"), 55);
 }

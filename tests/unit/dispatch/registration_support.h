@@ -1,32 +1,12 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include <functional>
 #include <mutex>
-#include <string>
-#include <vector>
+#include <utility>
 
 #include "opyard/base/log.h"
-#include "opyard/dispatch/dispatcher.h"
+#include "support.h"
 
 namespace opyard::testing {
-
-// The message of the error that `action` raises with this code.
-inline std::string error_of(const std::function<void()>& action, Code code) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.message();
-    return error.message();
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {};
-}
-
-inline bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 // Keeps what the library logs while it lives. One at a time.
 class CapturedLog {
@@ -76,7 +56,7 @@ struct RegistrationFixture : ::testing::Test {
   }
   // What a call with these argument keys gives.
   int64_t call(std::string_view op, KeySet keys = KeySet(DispatchKey::CPU)) {
-    Tensor x = make_tensor({1}, ScalarType::kFloat32);
+    Tensor x = one();
     x.unsafe_impl()->set_key_set(keys);
     const IValue in(x);
     IValue out;

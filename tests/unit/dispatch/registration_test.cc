@@ -1,31 +1,16 @@
-#include <gtest/gtest.h>
-
-#include "opyard/dispatch/dispatcher.h"
+#include "support.h"
 
 namespace opyard {
 namespace {
 
 using enum DispatchKey;
+using testing::contains;
+using testing::error_of;
 
 Tensor first(const Tensor& x) { return x; }
 Tensor with_keys(Keys, const Tensor& x) { return x; }
 Tensor two(const Tensor& x, const Tensor&) { return x; }
 int64_t by_value(int64_t x) { return x + 1; }
-
-std::string error_of(const std::function<void()>& action, Code code) {
-  try {
-    action();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.message();
-    return error.message();
-  }
-  ADD_FAILURE() << "nothing was raised";
-  return {};
-}
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 struct RegistrationTest : ::testing::Test {
   Registration block(BlockKind kind, std::string_view ns, std::string_view key,

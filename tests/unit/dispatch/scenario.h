@@ -1,14 +1,13 @@
 #pragma once
 
-#include <gtest/gtest.h>
-
-#include "opyard/dispatch/dispatcher.h"
+#include "support.h"
 
 // Scenarios that need several operators, dumps or C++ types; the others are cases in
 // tests/dispatch_cases. N15 stands for scenario 15: tests/dispatch_cases/SCENARIOS.md.
 namespace opyard {
 
 using enum DispatchKey;
+using testing::contains;
 using Labels = std::vector<std::string>;
 
 // What the last calls ran.
@@ -26,10 +25,6 @@ inline Tensor with_keys(KeySet keys) {
   Tensor tensor = make_tensor({1}, ScalarType::kFloat32);
   tensor.unsafe_impl()->set_key_set(keys);
   return tensor;
-}
-
-inline bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
 }
 
 struct Scenario : ::testing::Test {

@@ -1,7 +1,5 @@
-#include <gtest/gtest.h>
-
 #include "opyard/dispatch/c_status.h"
-#include "opyard/dispatch/dispatcher.h"
+#include "tests/unit/dispatch/support.h"
 
 namespace opyard {
 namespace {
@@ -23,17 +21,6 @@ struct CKernel : ::testing::Test {
   CKernel() {
     definition = dispatcher.register_block(BlockKind::kDef, "t", "",
                                            [](Library& m) { m.def("f(Tensor x, int n) -> int"); });
-    registration.struct_size = sizeof(registration);
-    registration.kind = OPYARD_REGISTER_IMPL;
-    registration.text = {"f", 1, 0};
-    registration.key = {"CPU", 3, 0};
-    registration.boxed = &add_offset;
-    registration.self = &offset;
-    block.struct_size = sizeof(block);
-    block.kind = OPYARD_BLOCK_IMPL;
-    block.name_space = {"t", 1, 0};
-    block.registrations = &registration;
-    block.count = 1;
     kernel = dispatcher.register_blocks(block, Origin{"c_plugin", 3});
   }
   int64_t call(int64_t n) {
@@ -42,8 +29,9 @@ struct CKernel : ::testing::Test {
   }
 
   int64_t offset = 40;
-  opyard_registration registration{};
-  opyard_block block{};
+  testing::CKernelBlock adds{&add_offset, &offset};
+  opyard_registration& registration = adds.record;
+  opyard_block& block = adds.block;
   Dispatcher dispatcher;
   Registration definition;
   Registration kernel;

@@ -186,7 +186,7 @@ std::string describe_undefined(Keys keys, const IValue* in, uint32_t n_in) {
     return ": there were no tensor arguments, so nothing says which backend is meant. Pass a "
            "tensor, or register the operator at CompositeExplicitAutograd or BackendSelect.";
   }
-  const KeySet arguments = boxed_keys(keys.op().key_positions(), in, n_in);
+  const KeySet arguments = boxed_keys(keys.table->key_positions, in, n_in);
   return str_cat(": no key was left. ", describe_loss(keys, arguments), ".");
 }
 

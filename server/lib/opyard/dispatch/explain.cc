@@ -85,7 +85,8 @@ Explanation Dispatcher::explain(OperatorHandle op, KeySet argument_keys) const {
 }
 
 Explanation Dispatcher::explain(OperatorHandle op, const IValue* in, uint32_t n_in) const {
-  return explain(op, boxed_keys(op.entry().key_positions(), in, n_in));
+  const PinnedRoot pin;
+  return explain(op, boxed_keys(table_of(op.entry())->key_positions, in, n_in));
 }
 
 std::string to_string(const Explanation& explanation) {

@@ -33,7 +33,6 @@ class OperatorEntry {
   const FunctionSchema* schema() const noexcept { return schema_.load(std::memory_order_acquire); }
   // For PinnedRoot.
   const char* holder() const noexcept { return name_.c_str(); }
-  uint64_t key_positions() const noexcept { return key_positions_.load(std::memory_order_acquire); }
   // Of the newest definition; null until the first. What it points to lives as long as the
   // dispatcher. Any thread.
   const Attributes* attributes() const noexcept {
@@ -53,7 +52,6 @@ class OperatorEntry {
   struct State {
     std::vector<Owner> owners;  // plugins that define the operator alike share it
     std::shared_ptr<const FunctionSchema> schema;
-    uint64_t key_positions = 0;  // of the schema
     const Attributes* attributes = nullptr;
     Registrations kernels;
 
@@ -77,7 +75,6 @@ class OperatorEntry {
   const std::string name_;
   const uint32_t index_;
   std::atomic<const FunctionSchema*> schema_{nullptr};
-  std::atomic<uint64_t> key_positions_{0};
   std::atomic<const Attributes*> attributes_{nullptr};
 
   // Below: guarded by the registry's mutex.

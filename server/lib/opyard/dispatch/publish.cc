@@ -127,7 +127,7 @@ struct Registry::Publication {
 Registry::TablePtr Registry::build_table(const OperatorEntry& entry) {
   auto table = std::make_unique<OwnedTable>();
   table->op = &entry;
-  table->key_positions = entry.state_.key_positions;
+  if (entry.state_.schema) table->key_positions = key_positions(*entry.state_.schema);
   std::fill(std::begin(table->kernels), std::end(table->kernels), nullptr);
   for (KeySet& mask : table->backend_masks) mask = KeySet::full();
   const bool gone = entry.state_.is_gone();

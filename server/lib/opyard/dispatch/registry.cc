@@ -142,7 +142,6 @@ void Registry::commit(Batch& batch) {
   for (const auto& [entry, before] : batch.states) {
     const State& state = entry->state_;
     if (!state.schema) continue;
-    entry->key_positions_.store(state.key_positions, std::memory_order_release);
     entry->schema_.store(state.schema.get(), std::memory_order_release);
     entry->attributes_.store(state.attributes, std::memory_order_release);
   }

@@ -141,7 +141,6 @@ class Registry {
   // registry_entries.cc: operators, their definitions and signatures.
   OperatorEntry& new_entry(Name& name, const std::string& text) OPYARD_REQUIRES(mutex_);
   OperatorEntry& entry_for(Batch& batch, const std::string& name) OPYARD_REQUIRES(mutex_);
-  static void set_schema(State& state, const FunctionSchema& schema);
   OperatorEntry& entry_for_schema(Batch& batch, const std::string& name,
                                   const FunctionSchema& schema) OPYARD_REQUIRES(mutex_);
   OperatorEntry& defined_entry(const std::string& name) OPYARD_REQUIRES(mutex_);

@@ -33,16 +33,11 @@ OperatorEntry& Registry::defined_entry(const std::string& name) {
   return *found->second.current;
 }
 
-void Registry::set_schema(State& state, const FunctionSchema& schema) {
-  state.schema = std::make_shared<const FunctionSchema>(schema);
-  state.key_positions = key_positions(schema);
-}
-
 OperatorEntry& Registry::entry_for_schema(Batch& batch, const std::string& text,
                                           const FunctionSchema& schema) {
   OperatorEntry& current = entry_for(batch, text);
   if (!current.state_.schema) {
-    set_schema(edit(batch, current), schema);
+    edit(batch, current).schema = std::make_shared<const FunctionSchema>(schema);
     return current;
   }
   const std::string wanted = to_string(schema);
@@ -56,7 +51,7 @@ OperatorEntry& Registry::entry_for_schema(Batch& batch, const std::string& text,
   }
   if (!next) next = &new_entry(name, text);
   State& state = edit(batch, *next);
-  if (!state.schema) set_schema(state, schema);
+  if (!state.schema) state.schema = std::make_shared<const FunctionSchema>(schema);
   state.kernels.swap(edit(batch, current).kernels);
   for (const KernelAt& at : state.kernels) {
     if (at.kernel && at.kernel->typed) {
