@@ -11,7 +11,7 @@
 // retires what it pointed to; a reclaimer thread frees it once no slot is pinned from before. The
 // order between the reader's store and its next load is made by membarrier(2) on the writer's
 // side; where the kernel refuses that call, or under ThreadSanitizer, which does not see it,
-// readers store sequentially consistently instead (see EpochDomain::fenced).
+// readers store sequentially consistently instead (kAttentionFenced).
 
 namespace opyard {
 

@@ -44,7 +44,7 @@ std::string kernel_cell(const TableRow& row) {
   const std::string place = without_prefix(row.place);
   if (row.kind == KernelKind::kAmbiguous) return "raises: ambiguous";
   if (row.kind == KernelKind::kFallthrough) {
-    return bare || row.kernel == row.place ? "falls through" : "falls through, " + place;
+    return bare ? "falls through" : "falls through, " + place;
   }
   return bare ? without_prefix(row.kernel) : row.kernel + ", " + place;
 }
