@@ -78,6 +78,7 @@ typedef struct opyard_call {
   uint64_t keys;         /* dispatch keys of the call; the highest is the kernel's own */
   const void* table;     /* the operator's table in the pinned snapshot: for redispatch */
   opyard_status* status; /* host-owned */
+  uint64_t snapshot;     /* of the tables: the same in all calls within one outermost call */
 } opyard_call;
 
 /* [any] A boxed kernel: n_in arguments in schema order, borrowed; n_out results, owned by the
@@ -148,16 +149,33 @@ typedef struct opyard_block {
   uint64_t count;
 } opyard_block;
 
-/* What the host offers. All functions [any]. */
-typedef struct opyard_host {
+/* What may keep a plugin mapped after its last call. */
+enum opyard_lease_kind {
+  OPYARD_LEASE_STORAGE = 0,
+  OPYARD_LEASE_STREAM = 1,
+  OPYARD_LEASE_EVENT = 2,
+  OPYARD_LEASE_CALLBACK = 3,
+  OPYARD_LEASE_OTHER = 4
+};
+
+/* What the host offers to one plugin: each gets a table of its own, valid until its fini returns.
+ * All functions [any]. */
+typedef struct opyard_host opyard_host;
+struct opyard_host {
   uint32_t struct_size;
   uint32_t flags;
   void (*set_status)(opyard_status* status, int32_t code, opyard_str message);
   void (*log)(uint32_t level, opyard_str message);
   void* (*alloc)(uint64_t bytes); /* host memory, 64-byte aligned; null when there is none */
   void (*free)(void* memory);
-  const void* (*get_extension)(opyard_str id, uint32_t min_version);
-} opyard_host;
+  /* Tables by name, null when there is none: see opyard_tensors.h and its neighbours. */
+  const void* (*get_extension)(const opyard_host* host, opyard_str id, uint32_t min_version);
+  /* Keeps the plugin from ending until it is released: for whatever lives longer than a call. To be
+   * acquired from within a kernel, an init or under another lease. */
+  void (*lease_acquire)(const opyard_host* host, uint32_t kind);
+  void (*lease_release)(const opyard_host* host, uint32_t kind);
+  uint64_t (*now_ns)(void); /* CLOCK_MONOTONIC */
+};
 
 /* Extension "opyard.kernels/1" of a plugin: its registrations. */
 typedef struct opyard_kernels_ext {
@@ -184,6 +202,52 @@ typedef struct opyard_plugin_table {
   void (*fini)(void* instance);                                                      /* [control] */
   const void* (*get_extension)(void* instance, opyard_str id, uint32_t min_version); /* [any] */
 } opyard_plugin_table;
+
+/* What is readable before any code of the file runs: an ELF note of owner "OPYARD" and type 1, in
+ * the section .note.opyard. One for a file. Texts are filled up with zeros and need not end in one.
+ */
+#define OPYARD_NOTE_OWNER "OPYARD"
+#define OPYARD_NOTE_TYPE 1u
+#define OPYARD_NOTE_MAGIC 0x4452594fu /* "OYRD" */
+
+enum opyard_plugin_kind { /* bits */
+  OPYARD_KIND_KERNELS = 1,  /* kernels for devices that are there */
+  OPYARD_KIND_DEVICE = 2,   /* a device runtime: extension opyard.device */
+  OPYARD_KIND_OBSERVER = 4, /* reserved */
+  OPYARD_KIND_SCHEMAS = 8   /* defines operators */
+};
+
+/* What the author claims; the host looks for itself, too. */
+enum opyard_unload_class {
+  OPYARD_UNLOADABLE = 1,
+  OPYARD_UNLOADABLE_BUT_DEPENDENCIES = 2, /* a library that it brings stays mapped */
+  OPYARD_NEVER_UNLOADABLE = 3
+};
+
+typedef struct opyard_note {
+  uint32_t struct_size;
+  uint32_t flags;
+  uint32_t magic;
+  uint32_t kind;    /* bits of opyard_plugin_kind */
+  uint32_t abi_min; /* versions of this interface that it speaks, major * 65536 + minor */
+  uint32_t abi_max;
+  uint32_t unload_class;
+  uint32_t isa_level;    /* 0: any; on x86-64 the level of the psABI, 2 to 4 */
+  uint32_t isa_features; /* beyond the level; bits of opyard_isa_feature */
+  uint32_t reserved;
+  char name[64];         /* as the handshake says it */
+  char version[32];
+  char fingerprint[128]; /* of the build; empty without C++ kernels */
+  char claims[128];      /* by commas: dispatch keys ("CPU"), private devices ("device:toy") */
+  char needs[128];       /* by commas: host extensions it cannot do without ("opyard.tensors/1") */
+} opyard_note;
+
+enum opyard_isa_feature { /* bits */
+  OPYARD_ISA_AVX512_BF16 = 1,
+  OPYARD_ISA_AVX512_VNNI = 2,
+  OPYARD_ISA_AMX_TILE = 4,
+  OPYARD_ISA_AVX_VNNI = 8
+};
 
 typedef struct opyard_host_handshake {
   uint32_t struct_size;
@@ -216,14 +280,15 @@ typedef int32_t (*opyard_plugin_entry_fn)(const opyard_host_handshake*, opyard_p
 
 /* How large the structs were in version 1.0: the least that a reader takes. */
 enum opyard_sizes_1_0 {
-  OPYARD_CALL_SIZE_1_0 = 32,
+  OPYARD_CALL_SIZE_1_0 = 40,
   OPYARD_REGISTRATION_SIZE_1_0 = 160,
   OPYARD_BLOCK_SIZE_1_0 = 80,
-  OPYARD_HOST_SIZE_1_0 = 48,
+  OPYARD_HOST_SIZE_1_0 = 72,
   OPYARD_KERNELS_EXT_SIZE_1_0 = 16,
   OPYARD_PLUGIN_TABLE_SIZE_1_0 = 56,
   OPYARD_HOST_HANDSHAKE_SIZE_1_0 = 32,
-  OPYARD_PLUGIN_HANDSHAKE_SIZE_1_0 = 88
+  OPYARD_PLUGIN_HANDSHAKE_SIZE_1_0 = 88,
+  OPYARD_NOTE_SIZE_1_0 = 520
 };
 
 #include "opyard_plugin_layout.h"

@@ -24,12 +24,13 @@ OPYARD_PLACE(opyard_value, tag, 0);
 OPYARD_PLACE(opyard_value, aux, 4);
 OPYARD_PLACE(opyard_value, payload, 8);
 
-OPYARD_SIZE(opyard_call, 32);
+OPYARD_SIZE(opyard_call, 40);
 OPYARD_PLACE(opyard_call, struct_size, 0);
 OPYARD_PLACE(opyard_call, flags, 4);
 OPYARD_PLACE(opyard_call, keys, 8);
 OPYARD_PLACE(opyard_call, table, 16);
 OPYARD_PLACE(opyard_call, status, 24);
+OPYARD_PLACE(opyard_call, snapshot, 32);
 
 OPYARD_SIZE(opyard_registration, 160);
 OPYARD_PLACE(opyard_registration, struct_size, 0);
@@ -61,7 +62,7 @@ OPYARD_PLACE(opyard_block, key, 48);
 OPYARD_PLACE(opyard_block, registrations, 64);
 OPYARD_PLACE(opyard_block, count, 72);
 
-OPYARD_SIZE(opyard_host, 48);
+OPYARD_SIZE(opyard_host, 72);
 OPYARD_PLACE(opyard_host, struct_size, 0);
 OPYARD_PLACE(opyard_host, flags, 4);
 OPYARD_PLACE(opyard_host, set_status, 8);
@@ -69,6 +70,9 @@ OPYARD_PLACE(opyard_host, log, 16);
 OPYARD_PLACE(opyard_host, alloc, 24);
 OPYARD_PLACE(opyard_host, free, 32);
 OPYARD_PLACE(opyard_host, get_extension, 40);
+OPYARD_PLACE(opyard_host, lease_acquire, 48);
+OPYARD_PLACE(opyard_host, lease_release, 56);
+OPYARD_PLACE(opyard_host, now_ns, 64);
 
 OPYARD_SIZE(opyard_kernels_ext, 16);
 OPYARD_PLACE(opyard_kernels_ext, struct_size, 0);
@@ -102,6 +106,23 @@ OPYARD_PLACE(opyard_plugin_handshake, version, 32);
 OPYARD_PLACE(opyard_plugin_handshake, fingerprint, 48);
 OPYARD_PLACE(opyard_plugin_handshake, message, 64);
 OPYARD_PLACE(opyard_plugin_handshake, table, 80);
+
+OPYARD_SIZE(opyard_note, 520);
+OPYARD_PLACE(opyard_note, struct_size, 0);
+OPYARD_PLACE(opyard_note, flags, 4);
+OPYARD_PLACE(opyard_note, magic, 8);
+OPYARD_PLACE(opyard_note, kind, 12);
+OPYARD_PLACE(opyard_note, abi_min, 16);
+OPYARD_PLACE(opyard_note, abi_max, 20);
+OPYARD_PLACE(opyard_note, unload_class, 24);
+OPYARD_PLACE(opyard_note, isa_level, 28);
+OPYARD_PLACE(opyard_note, isa_features, 32);
+OPYARD_PLACE(opyard_note, reserved, 36);
+OPYARD_PLACE(opyard_note, name, 40);
+OPYARD_PLACE(opyard_note, version, 104);
+OPYARD_PLACE(opyard_note, fingerprint, 136);
+OPYARD_PLACE(opyard_note, claims, 264);
+OPYARD_PLACE(opyard_note, needs, 392);
 
 #undef OPYARD_PLACE
 #undef OPYARD_SIZE

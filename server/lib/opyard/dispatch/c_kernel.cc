@@ -1,4 +1,5 @@
 #include "opyard/base/check.h"
+#include "opyard/core/thread_state.h"
 #include "opyard/dispatch/boxing.h"
 #include "opyard/dispatch/c_status.h"
 #include "opyard/dispatch/registry.h"
@@ -25,7 +26,8 @@ Error c_status_error(const opyard_status& status, int32_t code, std::string_view
 void call_c_kernel(const Kernel& kernel, Keys keys, const IValue* in, uint32_t n_in, IValue* out,
                    uint32_t n_out) {
   opyard_status status;
-  opyard_call call{sizeof(opyard_call), 0, keys.set.bits(), keys.table, &status};
+  opyard_call call{sizeof(opyard_call), 0, keys.set.bits(), keys.table, &status,
+                   thread_state.root ? thread_state.root->generation : 0};
   const int32_t code = kernel.c_boxed(kernel.self, &call, reinterpret_cast<const opyard_value*>(in),
                                       n_in, reinterpret_cast<opyard_value*>(out), n_out);
   if (code == 0) return check_results(kernel, keys, out, n_out);

@@ -1,45 +1,73 @@
 #include "opyard/plugin/host_table.h"
 
+#include <chrono>
+
 #include "opyard/base/check.h"
 #include "opyard/base/log.h"
 #include "opyard/core/allocator.h"
 #include "opyard/dispatch/c_status.h"
 
 namespace opyard::plugin {
-namespace {
 
-void set_status(opyard_status* status, int32_t code, opyard_str message) {
-  if (status) set_c_status(status, code, message);
-}
-
-void log_line(uint32_t level, opyard_str message) {
-  const auto known = level <= static_cast<uint32_t>(LogLevel::kError) ? static_cast<LogLevel>(level)
-                                                                      : LogLevel::kError;
-  try {
-    if (message.data) log(known, std::string_view(message.data, message.size));
-  } catch (...) {  // a line that cannot be written is lost
+// The functions behind the table. None lets an exception out.
+struct HostFunctions {
+  static const HostTable& of(const opyard_host* host) {
+    return *reinterpret_cast<const HostTable*>(host);
   }
-}
-
-void* allocate(uint64_t bytes) {
-  try {
-    return host_allocator().allocate(bytes, Backend::kCPU);
-  } catch (...) {
-    return nullptr;
+  static LeaseKind kind_of(uint32_t kind) {
+    return kind < kNumLeaseKinds ? static_cast<LeaseKind>(kind) : LeaseKind::kOther;
   }
-}
 
-void free_memory(void* memory) { host_allocator().free(memory, 0, Backend::kCPU); }
+  static void set_status(opyard_status* status, int32_t code, opyard_str message) {
+    if (status) set_c_status(status, code, message);
+  }
 
-const void* get_extension(opyard_str, uint32_t) { return nullptr; }
+  static void log_line(uint32_t level, opyard_str message) {
+    const auto known = level <= static_cast<uint32_t>(LogLevel::kError)
+                           ? static_cast<LogLevel>(level)
+                           : LogLevel::kError;
+    try {
+      if (message.data) log(known, std::string_view(message.data, message.size));
+    } catch (...) {  // a line that cannot be written is lost
+    }
+  }
 
-}  // namespace
+  static void* allocate(uint64_t bytes) {
+    try {
+      return host_allocator().allocate(bytes, Backend::kCPU);
+    } catch (...) {
+      return nullptr;
+    }
+  }
+  static void free_memory(void* memory) { host_allocator().free(memory, 0, Backend::kCPU); }
 
-const opyard_host& host_table() noexcept {
-  static const opyard_host table{
-      sizeof(opyard_host), 0, &set_status, &log_line, &allocate, &free_memory, &get_extension};
-  return table;
-}
+  static const void* get_extension(const opyard_host*, opyard_str, uint32_t) { return nullptr; }
+
+  static void lease_acquire(const opyard_host* host, uint32_t kind) {
+    of(host).leases_.acquire(kind_of(kind));
+  }
+  static void lease_release(const opyard_host* host, uint32_t kind) {
+    of(host).leases_.release(kind_of(kind));
+  }
+
+  static uint64_t now_ns() {
+    return static_cast<uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count());
+  }
+};
+
+HostTable::HostTable(std::string plugin, Leases& leases)
+    : table_{sizeof(opyard_host),
+             0,
+             &HostFunctions::set_status,
+             &HostFunctions::log_line,
+             &HostFunctions::allocate,
+             &HostFunctions::free_memory,
+             &HostFunctions::get_extension,
+             &HostFunctions::lease_acquire,
+             &HostFunctions::lease_release,
+             &HostFunctions::now_ns},
+      plugin_(std::move(plugin)),
+      leases_(leases) {}
 
 StatusRoom::StatusRoom() : status_(std::make_unique<opyard_status>()) {}
 StatusRoom::~StatusRoom() = default;

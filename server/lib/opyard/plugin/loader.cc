@@ -95,6 +95,8 @@ struct Plugin::State {
   void* instance = nullptr;
   bool initialised = false;
   bool active = false;
+  Leases leases;
+  std::unique_ptr<HostTable> host;
   Registration registration;
 
   void start();
@@ -106,8 +108,9 @@ struct Plugin::State {
 
 void Plugin::State::start() {
   StatusRoom status;
+  host = std::make_unique<HostTable>(name, leases);
   if (table.init) {
-    const int32_t code = table.init(&host_table(), &instance, status.get());
+    const int32_t code = table.init(&host->table(), &instance, status.get());
     if (code != 0) throw status.error(code, str_cat("plugin '", name, "' failed to start"));
   }
   initialised = true;
