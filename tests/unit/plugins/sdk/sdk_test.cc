@@ -83,7 +83,7 @@ TEST(Sdk, RefusesRecordsThatAreTooSmall) {
   EXPECT_EQ(opyard_plugin_entry(&host, &answer), refused);
   int32_t code = -1;
   const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
-  const opyard_host small{8, 0, nullptr, nullptr, nullptr, nullptr, nullptr};
+  const opyard_host small{8, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
   void* instance = nullptr;
   EXPECT_EQ(table.init(&small, &instance, nullptr), refused);
   EXPECT_EQ(table.init(nullptr, &instance, nullptr), refused);
@@ -93,7 +93,7 @@ TEST(Sdk, RefusesRecordsThatAreTooSmall) {
 TEST(Sdk, HandsOverItsBlocks) {
   int32_t code = -1;
   const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
-  const opyard_host host{sizeof(host), 0, &set_status, nullptr, nullptr, nullptr, nullptr};
+  const opyard_host host{sizeof(host), 0, &set_status, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
   void* instance = nullptr;
   ASSERT_EQ(table.init(&host, &instance, nullptr), 0);
   EXPECT_EQ(table.get_extension(instance, as_str("opyard.device"), 1), nullptr);
@@ -117,7 +117,7 @@ TEST(Sdk, HandsOverItsBlocks) {
 TEST(Sdk, ErrorsOfTheStartBecomeTheStatus) {
   int32_t code = -1;
   const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
-  const opyard_host host{sizeof(host), 0, &set_status, nullptr, nullptr, nullptr, nullptr};
+  const opyard_host host{sizeof(host), 0, &set_status, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
   int status = 0;
   void* instance = nullptr;
   refuse_to_start = true;
