@@ -20,4 +20,6 @@ void start(const opyard_host& host) {
 
 }  // namespace
 
-OPYARD_PLUGIN("cpu", "0.1.0", &start);
+// libgomp, oneDNN and OpenBLAS have threads and state that outlive us.
+OPYARD_PLUGIN("cpu", "0.1.0", .start = &start, .unload_class = OPYARD_UNLOADABLE_BUT_DEPENDENCIES,
+              .claims = "CPU");

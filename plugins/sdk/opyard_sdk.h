@@ -9,28 +9,73 @@
 #include "opyard/base/error.h"
 #include "opyard/base/fingerprint.h"
 #include "opyard/dispatch/library.h"
-#include "opyard_plugin.h"
+#include "opyard_note.h"
 
-// Makes a plugin of a shared object whose kernels stand in OPYARD_LIBRARY* blocks:
+// Makes a plugin of a shared object whose kernels stand in OPYARD_LIBRARY* blocks. Once, at
+// namespace scope:
 //
-//   OPYARD_PLUGIN("axpby", "1.0.0")            // once, at namespace scope
-//   OPYARD_PLUGIN("axpby", "1.0.0", &start)    // … and start(host) runs before the kernels are
-//   taken
+//   OPYARD_PLUGIN("axpby", "1.0.0");
+//   OPYARD_PLUGIN("axpby", "1.0.0", .start = &start, .claims = "CPU");
 //
-// It defines the one exported function. Errors that start() or a block raises reach the host as its
-// status. Everything here is hidden in the plugin that includes it.
+// What follows the version are fields of PluginOptions, in their order. It emits the file's note
+// and the one exported function. Exceptions of hooks and blocks reach the host as its status.
+// Everything here is hidden in the plugin that includes it.
 namespace opyard::sdk {
 inline namespace abi_1 {
 #pragma GCC visibility push(hidden)
 
-using Start = void (*)(const opyard_host& host);
+struct PluginOptions {
+  // [control] Before the kernels are taken; what it began it has undone itself when it raises.
+  void (*start)(const opyard_host& host) = nullptr;
+  // [control] No call enters any more: end own threads, then wait for work that is under way. Both
+  // raise when the deadline (of CLOCK_MONOTONIC) passes first; the plugin is then never unloaded.
+  void (*quiesce)(uint64_t deadline_ns) = nullptr;
+  void (*drain)(uint64_t deadline_ns) = nullptr;
+  // [control] The end of what start began.
+  void (*stop)() noexcept = nullptr;
+  // [any] Extensions beside opyard.kernels, such as opyard.device; null for unknown ones.
+  const void* (*extension)(std::string_view id, uint32_t min_version) noexcept = nullptr;
+  // For the note: bits of opyard_plugin_kind; one of opyard_unload_class; dispatch keys and devices
+  // ("CPU", "device:toy"), and host extensions that it cannot do without, by commas.
+  uint32_t kind = OPYARD_KIND_KERNELS;
+  uint32_t unload_class = OPYARD_UNLOADABLE;
+  std::string_view claims = {};
+  std::string_view needs = {};
+};
 
 struct PluginFacts {
   std::string_view name;
   std::string_view version;
-  Start start;
+  PluginOptions options;
   LibraryRange (*blocks)();
 };
+
+// Too long a text for the note does not compile: its end is written outside.
+template <size_t N>
+constexpr void put_text(char (&place)[N], std::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) place[i] = text[i];
+  place[text.size()] = 0;
+}
+
+constexpr opyard_note_section note_of(const PluginFacts& facts) {
+  opyard_note_section made{
+      sizeof(OPYARD_NOTE_OWNER), sizeof(opyard_note), OPYARD_NOTE_TYPE, OPYARD_NOTE_OWNER, {}};
+  opyard_note& note = made.note;
+  note.struct_size = sizeof(opyard_note);
+  note.magic = OPYARD_NOTE_MAGIC;
+  note.kind = facts.options.kind;
+  note.abi_min = OPYARD_ABI_OLDEST;
+  note.abi_max = OPYARD_ABI_VERSION;
+  note.unload_class = facts.options.unload_class;
+  note.isa_level = OPYARD_ISA_LEVEL_HERE;
+  note.isa_features = OPYARD_ISA_FEATURES_HERE;
+  put_text(note.name, facts.name);
+  put_text(note.version, facts.version);
+  put_text(note.fingerprint, OPYARD_BUILD_FINGERPRINT);
+  put_text(note.claims, facts.options.claims);
+  put_text(note.needs, facts.options.needs);
+  return made;
+}
 
 inline opyard_str as_str(std::string_view text) {
   return {text.data(), static_cast<uint32_t>(text.size()), 0};
@@ -38,6 +83,7 @@ inline opyard_str as_str(std::string_view text) {
 
 // What lives from init to fini: the blocks' records, and the array that the host reads.
 struct Instance {
+  const PluginFacts* facts;
   const opyard_host* host;
   std::vector<Library> libraries;
   std::vector<opyard_block> blocks;
@@ -63,14 +109,39 @@ inline int32_t init(const PluginFacts& facts, const opyard_host* host, void** in
     return static_cast<int32_t>(Code::kInvalidArgument);
   }
   return guarded(host, status, [&] {
-    if (facts.start) facts.start(*host);
-    std::unique_ptr<Instance> made(new Instance{host, run_blocks(facts.blocks()), {}});
-    for (const Library& library : made->libraries) made->blocks.push_back(library.block());
-    *instance = made.release();  // last: a failed init leaves nothing behind
+    std::unique_ptr<Instance> made(new Instance{&facts, host, {}, {}});
+    if (facts.options.start) facts.options.start(*host);
+    try {
+      made->libraries = run_blocks(facts.blocks());
+      for (const Library& library : made->libraries) made->blocks.push_back(library.block());
+    } catch (...) {  // a failed init leaves nothing behind
+      if (facts.options.stop) facts.options.stop();
+      throw;
+    }
+    *instance = made.release();
   });
 }
 
-inline void fini(void* instance) noexcept { delete static_cast<Instance*>(instance); }
+inline int32_t quiesce(void* instance, uint64_t deadline_ns, opyard_status* status) noexcept {
+  const auto& made = *static_cast<const Instance*>(instance);
+  const auto hook = made.facts->options.quiesce;
+  return guarded(made.host, status, [&] {
+    if (hook) hook(deadline_ns);
+  });
+}
+
+inline int32_t drain(void* instance, uint64_t deadline_ns, opyard_status* status) noexcept {
+  const auto& made = *static_cast<const Instance*>(instance);
+  const auto hook = made.facts->options.drain;
+  return guarded(made.host, status, [&] {
+    if (hook) hook(deadline_ns);
+  });
+}
+
+inline void fini(void* instance) noexcept {
+  const std::unique_ptr<Instance> made(static_cast<Instance*>(instance));
+  if (made->facts->options.stop) made->facts->options.stop();
+}
 
 inline int32_t give_blocks(void* instance, const opyard_block** blocks, uint64_t* count,
                            opyard_status*) noexcept {
@@ -78,6 +149,15 @@ inline int32_t give_blocks(void* instance, const opyard_block** blocks, uint64_t
   *blocks = made->blocks.data();
   *count = made->blocks.size();
   return static_cast<int32_t>(Code::kOk);
+}
+
+inline const void* extension(void* instance, opyard_str id, uint32_t min_version) noexcept {
+  static constexpr opyard_kernels_ext kKernels{sizeof(opyard_kernels_ext), 0, &give_blocks};
+  const std::string_view asked(id.data, id.size);
+  if (asked == "opyard.kernels") return min_version <= 1 ? &kKernels : nullptr;
+  const auto& made = *static_cast<const Instance*>(instance);
+  const auto more = made.facts->options.extension;
+  return more ? more(asked, min_version) : nullptr;
 }
 
 // Chooses the highest version that both sides know; a newer one only appends, so hosts of later
@@ -115,30 +195,23 @@ inline int32_t shake_hands(const PluginFacts& facts, const opyard_plugin_table* 
 }  // namespace abi_1
 }  // namespace opyard::sdk
 
-#define OPYARD_PLUGIN(name, version, ...)                                                  \
-  OPYARD_BLOCKS_HERE()                                                                     \
-  static constexpr ::opyard::sdk::PluginFacts opyard_plugin_facts{                         \
-      name, version, ::opyard::sdk::Start{__VA_ARGS__}, &opyard_blocks_here};              \
-  static int32_t opyard_plugin_init(const opyard_host* host, void** instance,              \
-                                    opyard_status* status) {                               \
-    return ::opyard::sdk::init(opyard_plugin_facts, host, instance, status);               \
-  }                                                                                        \
-  static const void* opyard_plugin_extension(void*, opyard_str id, uint32_t min_version) { \
-    static constexpr opyard_kernels_ext kKernels{sizeof(opyard_kernels_ext), 0,            \
-                                                 &::opyard::sdk::give_blocks};             \
-    const bool asked = ::std::string_view(id.data, id.size) == "opyard.kernels";           \
-    return asked && min_version <= 1 ? &kKernels : nullptr;                                \
-  }                                                                                        \
-  extern "C" __attribute__((visibility("default"))) int32_t opyard_plugin_entry(           \
-      const opyard_host_handshake* host, opyard_plugin_handshake* plugin) {                \
-    static constexpr opyard_plugin_table kTable{sizeof(opyard_plugin_table),               \
-                                                0,                                         \
-                                                &opyard_plugin_init,                       \
-                                                nullptr,                                   \
-                                                nullptr,                                   \
-                                                nullptr,                                   \
-                                                &::opyard::sdk::fini,                      \
-                                                &opyard_plugin_extension};                 \
-    return ::opyard::sdk::shake_hands(opyard_plugin_facts, &kTable, host, plugin);         \
-  }                                                                                        \
+#define OPYARD_PLUGIN(name, version, ...)                                             \
+  OPYARD_BLOCKS_HERE()                                                                \
+  static constexpr ::opyard::sdk::PluginFacts opyard_plugin_facts{                    \
+      name, version, ::opyard::sdk::PluginOptions{__VA_ARGS__}, &opyard_blocks_here}; \
+  OPYARD_NOTE_ATTRIBUTES static constexpr opyard_note_section opyard_note_here =      \
+      ::opyard::sdk::note_of(opyard_plugin_facts);                                    \
+  static int32_t opyard_plugin_init(const opyard_host* host, void** instance,         \
+                                    opyard_status* status) {                          \
+    return ::opyard::sdk::init(opyard_plugin_facts, host, instance, status);          \
+  }                                                                                   \
+  extern "C" __attribute__((visibility("default"))) int32_t opyard_plugin_entry(      \
+      const opyard_host_handshake* host, opyard_plugin_handshake* plugin) {           \
+    static constexpr opyard_plugin_table kTable{                                      \
+        sizeof(opyard_plugin_table), 0,                                               \
+        &opyard_plugin_init,         nullptr,                                         \
+        &::opyard::sdk::quiesce,     &::opyard::sdk::drain,                           \
+        &::opyard::sdk::fini,        &::opyard::sdk::extension};                      \
+    return ::opyard::sdk::shake_hands(opyard_plugin_facts, &kTable, host, plugin);    \
+  }                                                                                   \
   static_assert(true, "takes the semicolon")

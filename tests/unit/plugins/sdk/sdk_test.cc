@@ -1,7 +1,10 @@
 #include "plugins/sdk/opyard_sdk.h"
 
 #include <gtest/gtest.h>
+#include <link.h>
 
+#include <cstring>
+#include <optional>
 #include <string>
 
 #include "opyard/core/tensor.h"
@@ -13,14 +16,33 @@ opyard::Tensor same(const opyard::Tensor& x) { return x; }
 OPYARD_LIBRARY(sdk_test, m) { m.def("same(Tensor x) -> Tensor"); }
 OPYARD_LIBRARY_IMPL(sdk_test, CPU, m) { m.impl("same", OPYARD_FN(same)); }
 
+// Which hooks ran, in order.
+std::string trace;
 bool refuse_to_start = false;
+bool still_working = false;
 void start(const opyard_host&) {
   if (refuse_to_start) opyard::raise(opyard::Code::kUnavailable, "the device is asleep");
+  trace += 's';
+}
+void quiesce(uint64_t deadline_ns) { trace += deadline_ns == 7 ? 'q' : '?'; }
+void drain(uint64_t) {
+  if (still_working) opyard::raise(opyard::Code::kDeadlineExceeded, "a queue is not empty");
+  trace += 'd';
+}
+void stop() noexcept { trace += 'f'; }
+
+const int device = 1;
+const void* extension(std::string_view id, uint32_t min_version) noexcept {
+  return id == "opyard.device" && min_version <= 1 ? &device : nullptr;
 }
 
 }  // namespace
 
-OPYARD_PLUGIN("sdk_test", "1.2.3", &start);
+OPYARD_PLUGIN("sdk_test", "1.2.3", .start = &start, .quiesce = &quiesce, .drain = &drain,
+              .stop = &stop, .extension = &extension,
+              .kind = OPYARD_KIND_KERNELS | OPYARD_KIND_SCHEMAS,
+              .unload_class = OPYARD_NEVER_UNLOADABLE, .claims = "CPU,device:toy",
+              .needs = "opyard.tensors/1");
 
 namespace opyard::sdk {
 namespace {
@@ -41,6 +63,13 @@ opyard_plugin_handshake shake(uint32_t abi_min, uint32_t abi_max, int32_t* code,
   return answer;
 }
 
+opyard_host test_host() {
+  opyard_host host{};
+  host.struct_size = sizeof(host);
+  host.set_status = &set_status;
+  return host;
+}
+
 std::string text(opyard_str s) { return std::string(s.data, s.size); }
 
 TEST(Sdk, ShakesHands) {
@@ -53,6 +82,49 @@ TEST(Sdk, ShakesHands) {
   EXPECT_EQ(text(answer.fingerprint), OPYARD_BUILD_FINGERPRINT);
   ASSERT_NE(answer.table, nullptr);
   EXPECT_EQ(answer.table->struct_size, sizeof(opyard_plugin_table));
+}
+
+// The notes of this program, as the loader has mapped them: looks for ours.
+int find_note(dl_phdr_info* object, size_t, void* found) {
+  for (int i = 0; i < object->dlpi_phnum; ++i) {
+    const auto& header = object->dlpi_phdr[i];
+    if (header.p_type != PT_NOTE || header.p_align > 4) continue;
+    const auto* at = reinterpret_cast<const char*>(object->dlpi_addr + header.p_vaddr);
+    const char* end = at + header.p_memsz;
+    while (at < end) {
+      ElfW(Nhdr) note;
+      std::memcpy(&note, at, sizeof(note));
+      const char* owner = at + sizeof(note);
+      const char* content = owner + (note.n_namesz + 3) / 4 * 4;
+      if (std::string_view(owner, note.n_namesz) == std::string_view("OPYARD", 7) &&
+          note.n_type == OPYARD_NOTE_TYPE && note.n_descsz == sizeof(opyard_note)) {
+        std::memcpy(&static_cast<std::optional<opyard_note>*>(found)->emplace(), content,
+                    sizeof(opyard_note));
+      }
+      at = content + (note.n_descsz + 3) / 4 * 4;
+    }
+  }
+  return 1;  // the program comes first
+}
+
+TEST(Sdk, TheNoteSaysWhatTheHandshakeSays) {
+  std::optional<opyard_note> note;
+  dl_iterate_phdr(&find_note, &note);
+  ASSERT_TRUE(note);
+  EXPECT_EQ(note->struct_size, sizeof(opyard_note));
+  EXPECT_EQ(note->magic, OPYARD_NOTE_MAGIC);
+  EXPECT_EQ(note->kind, uint32_t{OPYARD_KIND_KERNELS | OPYARD_KIND_SCHEMAS});
+  EXPECT_EQ(note->abi_min, OPYARD_ABI_OLDEST);
+  EXPECT_EQ(note->abi_max, OPYARD_ABI_VERSION);
+  EXPECT_EQ(note->unload_class, uint32_t{OPYARD_NEVER_UNLOADABLE});
+  EXPECT_EQ(note->isa_level, OPYARD_ISA_LEVEL_HERE);
+  EXPECT_STREQ(note->claims, "CPU,device:toy");
+  EXPECT_STREQ(note->needs, "opyard.tensors/1");
+  int32_t code = -1;
+  const auto answer = shake(OPYARD_ABI_VERSION, OPYARD_ABI_VERSION, &code);
+  EXPECT_EQ(note->name, text(answer.name));
+  EXPECT_EQ(note->version, text(answer.version));
+  EXPECT_EQ(note->fingerprint, text(answer.fingerprint));
 }
 
 TEST(Sdk, RefusesHostsOfAnotherVersion) {
@@ -83,7 +155,8 @@ TEST(Sdk, RefusesRecordsThatAreTooSmall) {
   EXPECT_EQ(opyard_plugin_entry(&host, &answer), refused);
   int32_t code = -1;
   const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
-  const opyard_host small{8, 0, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+  opyard_host small{};
+  small.struct_size = 8;
   void* instance = nullptr;
   EXPECT_EQ(table.init(&small, &instance, nullptr), refused);
   EXPECT_EQ(table.init(nullptr, &instance, nullptr), refused);
@@ -93,10 +166,12 @@ TEST(Sdk, RefusesRecordsThatAreTooSmall) {
 TEST(Sdk, HandsOverItsBlocks) {
   int32_t code = -1;
   const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
-  const opyard_host host{sizeof(host), 0, &set_status, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+  const opyard_host host = test_host();
   void* instance = nullptr;
   ASSERT_EQ(table.init(&host, &instance, nullptr), 0);
-  EXPECT_EQ(table.get_extension(instance, as_str("opyard.device"), 1), nullptr);
+  EXPECT_EQ(table.get_extension(instance, as_str("opyard.device"), 1), &device);
+  EXPECT_EQ(table.get_extension(instance, as_str("opyard.device"), 2), nullptr);
+  EXPECT_EQ(table.get_extension(instance, as_str("com.example.other"), 1), nullptr);
   EXPECT_EQ(table.get_extension(instance, as_str("opyard.kernels"), 2), nullptr);
   const auto* kernels = static_cast<const opyard_kernels_ext*>(
       table.get_extension(instance, as_str("opyard.kernels"), 1));
@@ -117,7 +192,7 @@ TEST(Sdk, HandsOverItsBlocks) {
 TEST(Sdk, ErrorsOfTheStartBecomeTheStatus) {
   int32_t code = -1;
   const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
-  const opyard_host host{sizeof(host), 0, &set_status, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr, nullptr};
+  const opyard_host host = test_host();
   int status = 0;
   void* instance = nullptr;
   refuse_to_start = true;
@@ -127,6 +202,25 @@ TEST(Sdk, ErrorsOfTheStartBecomeTheStatus) {
   EXPECT_EQ(instance, nullptr);
   EXPECT_EQ(last_code, static_cast<int32_t>(Code::kUnavailable));
   EXPECT_EQ(last_message, "the device is asleep");
+}
+
+TEST(Sdk, HooksRunInTheirOrderAndAFailedDrainSaysWhy) {
+  int32_t code = -1;
+  const opyard_plugin_table& table = *shake(0, OPYARD_ABI_VERSION, &code).table;
+  const opyard_host host = test_host();
+  int status = 0;
+  auto* place = reinterpret_cast<opyard_status*>(&status);
+  void* instance = nullptr;
+  trace.clear();
+  ASSERT_EQ(table.init(&host, &instance, place), 0);
+  EXPECT_EQ(table.quiesce(instance, 7, place), 0);
+  still_working = true;
+  EXPECT_EQ(table.drain(instance, 7, place), static_cast<int32_t>(Code::kDeadlineExceeded));
+  EXPECT_EQ(last_message, "a queue is not empty");
+  still_working = false;
+  EXPECT_EQ(table.drain(instance, 7, place), 0);
+  table.fini(instance);
+  EXPECT_EQ(trace, "sqdf");
 }
 
 }  // namespace
