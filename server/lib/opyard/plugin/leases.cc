@@ -1,17 +1,8 @@
 #include "opyard/plugin/leases.h"
 
+#include "opyard/base/thread_place.h"
+
 namespace opyard::plugin {
-namespace {
-
-// Threads take the places in turn.
-size_t place_of_thread(size_t places) noexcept {
-  static std::atomic<size_t> threads{0};
-  thread_local const size_t mine = threads.fetch_add(1, std::memory_order_relaxed);
-  return mine % places;
-}
-
-}  // namespace
-
 std::string_view to_string(LeaseKind kind) noexcept {
   static constexpr std::array<std::string_view, kNumLeaseKinds> kNames = {
       "storage", "stream", "event", "callback", "other"};
@@ -20,12 +11,12 @@ std::string_view to_string(LeaseKind kind) noexcept {
 }
 
 void Leases::acquire(LeaseKind kind) noexcept {
-  places_[place_of_thread(kPlaces)].acquired[static_cast<size_t>(kind)].fetch_add(
+  places_[thread_place(kPlaces)].acquired[static_cast<size_t>(kind)].fetch_add(
       1, std::memory_order_relaxed);
 }
 
 void Leases::release(LeaseKind kind) noexcept {
-  places_[place_of_thread(kPlaces)].released[static_cast<size_t>(kind)].fetch_add(
+  places_[thread_place(kPlaces)].released[static_cast<size_t>(kind)].fetch_add(
       1, std::memory_order_release);
 }
 

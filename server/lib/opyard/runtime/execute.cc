@@ -6,6 +6,7 @@
 #include "opyard/base/check.h"
 #include "opyard/dispatch/dispatcher.h"
 #include "opyard/runtime/arguments.h"
+#include "opyard/runtime/call_counts.h"
 #include "opyard/runtime/catalog.h"
 #include "opyard/runtime/session.h"
 #include "opyard/runtime/stream.h"
@@ -54,7 +55,10 @@ std::vector<IValue> flatten(Stack stack) {
 class FrameRun {
  public:
   FrameRun(Session& session, Stream& stream, const Frame& frame)
-      : stream_(stream), frame_(frame), store_(session.store()) {}
+      : stream_(stream),
+        frame_(frame),
+        store_(session.store()),
+        accepted_(session.call_counts(), frame.ops.size()) {}
 
   Outcome run() {
     const Clock::time_point start = Clock::now();
@@ -73,6 +77,7 @@ class FrameRun {
   struct Progress {
     std::string_view op;
     std::vector<Id> taken;  // result ids that are this operation's, and are poisoned when it fails
+    bool late = false;      // not started: its deadline had passed
   };
 
   void run_put(const InlinePut& put) {
@@ -95,8 +100,10 @@ class FrameRun {
     progress.op = call.op;
     try {
       carry_out(call, progress);
+      accepted_.end(CallCounts::End::kCompleted);
     } catch (...) {
       fail(&call, 0, progress);
+      accepted_.end(progress.late ? CallCounts::End::kCancelled : CallCounts::End::kFailed);
     }
   }
 
@@ -110,7 +117,7 @@ class FrameRun {
     }
     progress.op = stream_.resolve_name(call.op, call.op_index);
     if (call.unreadable) throw *call.unreadable;
-    check_deadline(call, start);
+    check_deadline(call, start, progress);
 
     const Dispatcher& dispatcher = Dispatcher::global();
     const std::optional<OperatorHandle> op = dispatcher.find(progress.op);
@@ -132,11 +139,12 @@ class FrameRun {
     bind_results(call, values);
   }
 
-  void check_deadline(const OpCall& call, Clock::time_point now) const {
+  void check_deadline(const OpCall& call, Clock::time_point now, Progress& progress) const {
     const bool own = call.deadline_ms != 0 &&
                      now >= frame_.arrival + std::chrono::milliseconds(call.deadline_ms);
     const bool whole = frame_.deadline && now >= *frame_.deadline;
     if (!own && !whole) return;
+    progress.late = true;
     throw CallError(Code::kDeadlineExceeded,
                     str_cat("the deadline passed before the operation was started; not started",
                             own ? str_cat(" (", call.deadline_ms, " ms from its arrival)") : ""),
@@ -204,6 +212,7 @@ class FrameRun {
   Stream& stream_;
   const Frame& frame_;
   TensorStore& store_;
+  AcceptedCalls accepted_;
   Outcome outcome_;
   int unknown_operators_ = 0;
 };

@@ -25,12 +25,13 @@ ThreadStateSnapshot thread_state_of(Generator* generator, SessionBudget* budget)
 }  // namespace
 
 Session::Session(SessionWish terms, uint32_t number, Executor& executor,
-                 std::shared_ptr<Ledger> ledger)
+                 std::shared_ptr<Ledger> ledger, std::shared_ptr<CallCounts> counts)
     : number_(number),
       terms_(std::move(terms)),
       budget_(
           IntrusivePtr<SessionBudget>::adopt(new SessionBudget(std::move(ledger), terms_.bytes))),
       generator_(IntrusivePtr<Generator>::adopt(new Generator(0))),
+      counts_(std::move(counts)),
       queue_(executor, kLimits.queued_frames),
       store_(terms_.handles, budget_),
       calls_(0, budget_),

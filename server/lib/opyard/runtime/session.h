@@ -8,6 +8,7 @@
 
 #include "opyard/core/generator.h"
 #include "opyard/runtime/budget.h"
+#include "opyard/runtime/call_counts.h"
 #include "opyard/runtime/executor.h"
 #include "opyard/runtime/once_signal.h"
 #include "opyard/runtime/stream.h"
@@ -35,7 +36,8 @@ struct Freed {
 // marked [task] may be called from such a task only, all others from any thread.
 class Session : public std::enable_shared_from_this<Session> {
  public:
-  Session(SessionWish wish, uint32_t number, Executor& executor, std::shared_ptr<Ledger> ledger);
+  Session(SessionWish wish, uint32_t number, Executor& executor, std::shared_ptr<Ledger> ledger,
+          std::shared_ptr<CallCounts> counts);
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -45,6 +47,8 @@ class Session : public std::enable_shared_from_this<Session> {
   const SessionWish& terms() const { return terms_; }  // the wishes as they were granted
   const SessionBudget& budget() const { return *budget_; }
   IntrusivePtr<SessionBudget> shared_budget() const { return budget_; }
+  // Of the whole yard.
+  CallCounts& call_counts() { return *counts_; }
   // How many follow this session's calls; kept by Traces.
   const std::shared_ptr<std::atomic<int>>& followers() const { return followers_; }
 
@@ -90,6 +94,7 @@ class Session : public std::enable_shared_from_this<Session> {
   const SessionWish terms_;
   const IntrusivePtr<SessionBudget> budget_;
   const IntrusivePtr<Generator> generator_;
+  const std::shared_ptr<CallCounts> counts_;
   SerialQueue queue_;
   TensorStore store_;  // tasks only
   Stream calls_;       // tasks only

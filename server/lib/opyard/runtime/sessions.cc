@@ -51,7 +51,8 @@ std::shared_ptr<Session> Sessions::open(const SessionWish& wish) {
   OPYARD_CHECK(!refusing_, kUnavailable, "the daemon is draining and opens no new sessions");
   OPYARD_CHECK(sessions_.size() < quotas_.sessions, kResourceExhausted, "all ", quotas_.sessions,
                " sessions are taken; close one or try again later");
-  auto session = std::make_shared<Session>(std::move(terms), next_number_, executor_, ledger_);
+  auto session =
+      std::make_shared<Session>(std::move(terms), next_number_, executor_, ledger_, counts_);
   ++next_number_;
   sessions_.emplace(session->token(), session);
   return session;

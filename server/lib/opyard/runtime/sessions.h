@@ -36,6 +36,8 @@ class Sessions {
   void refuse_new();
   size_t size() const;
   const Ledger& ledger() const { return *ledger_; }
+  // Operator calls of all sessions.
+  CallTotals call_totals() const noexcept { return counts_->totals(); }
   const Quotas& quotas() const { return quotas_; }
 
  private:
@@ -45,6 +47,7 @@ class Sessions {
   const Quotas quotas_;
   Executor& executor_;
   const std::shared_ptr<Ledger> ledger_;
+  const std::shared_ptr<CallCounts> counts_ = std::make_shared<CallCounts>();
 
   mutable std::mutex mutex_;
   std::condition_variable wake_;
