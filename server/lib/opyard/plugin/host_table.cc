@@ -6,14 +6,12 @@
 #include "opyard/base/log.h"
 #include "opyard/core/allocator.h"
 #include "opyard/dispatch/c_status.h"
+#include "opyard/plugin/host_extensions.h"
 
 namespace opyard::plugin {
 
 // The functions behind the table. None lets an exception out.
 struct HostFunctions {
-  static const HostTable& of(const opyard_host* host) {
-    return *reinterpret_cast<const HostTable*>(host);
-  }
   static LeaseKind kind_of(uint32_t kind) {
     return kind < kNumLeaseKinds ? static_cast<LeaseKind>(kind) : LeaseKind::kOther;
   }
@@ -41,13 +39,15 @@ struct HostFunctions {
   }
   static void free_memory(void* memory) { host_allocator().free(memory, 0, Backend::kCPU); }
 
-  static const void* get_extension(const opyard_host*, opyard_str, uint32_t) { return nullptr; }
+  static const void* get_extension(const opyard_host*, opyard_str id, uint32_t min_version) {
+    return id.data ? find_host_extension({id.data, id.size}, min_version) : nullptr;
+  }
 
   static void lease_acquire(const opyard_host* host, uint32_t kind) {
-    of(host).leases_.acquire(kind_of(kind));
+    HostTable::of(host).leases_.acquire(kind_of(kind));
   }
   static void lease_release(const opyard_host* host, uint32_t kind) {
-    of(host).leases_.release(kind_of(kind));
+    HostTable::of(host).leases_.release(kind_of(kind));
   }
 
   static uint64_t now_ns() {
@@ -56,16 +56,11 @@ struct HostFunctions {
 };
 
 HostTable::HostTable(std::string plugin, Leases& leases)
-    : table_{sizeof(opyard_host),
-             0,
-             &HostFunctions::set_status,
-             &HostFunctions::log_line,
-             &HostFunctions::allocate,
-             &HostFunctions::free_memory,
-             &HostFunctions::get_extension,
-             &HostFunctions::lease_acquire,
-             &HostFunctions::lease_release,
-             &HostFunctions::now_ns},
+    : table_{sizeof(opyard_host),           0,
+             &HostFunctions::set_status,    &HostFunctions::log_line,
+             &HostFunctions::allocate,      &HostFunctions::free_memory,
+             &HostFunctions::get_extension, &HostFunctions::lease_acquire,
+             &HostFunctions::lease_release, &HostFunctions::now_ns},
       plugin_(std::move(plugin)),
       leases_(leases) {}
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -18,12 +19,23 @@ class HostTable {
   HostTable(const HostTable&) = delete;
   HostTable& operator=(const HostTable&) = delete;
   const opyard_host& table() const noexcept { return table_; }
+  // The object behind a table that a plugin hands back.
+  static const HostTable& of(const opyard_host* host) noexcept {
+    return *reinterpret_cast<const HostTable*>(host);
+  }
+
+  Leases& leases() const noexcept { return leases_; }
+  // Tells the plugin's work on host threads to come to its end, and takes no more of it. Before
+  // quiesce; not for what may become active again.
+  void request_stop() noexcept { stop_requested_.store(true, std::memory_order_release); }
+  bool stop_requested() const noexcept { return stop_requested_.load(std::memory_order_acquire); }
 
  private:
   friend struct HostFunctions;
   opyard_host table_;  // first: functions find the rest behind it
   const std::string plugin_;
   Leases& leases_;
+  std::atomic<bool> stop_requested_{false};
 };
 
 // Room in which one call into a plugin may leave its reason.

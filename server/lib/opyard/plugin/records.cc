@@ -9,25 +9,6 @@ constexpr uint32_t kLargestRecord = 4096;
 constexpr uint64_t kMostRecords = uint64_t{1} << 20;
 constexpr uint32_t kLongestText = uint32_t{1} << 16;
 
-template <typename T>
-std::vector<T> take_array(const T* first, uint64_t count, uint32_t least, std::string_view what) {
-  std::vector<T> copies;
-  if (count == 0) return copies;
-  OPYARD_CHECK(count <= kMostRecords, kInvalidArgument, "it gives ", count, " of ", what, "; ",
-               kMostRecords, " are the most");
-  const uint32_t step = checked_size(first, least, what);
-  copies.reserve(count);
-  const auto* bytes = reinterpret_cast<const char*>(first);
-  for (uint64_t i = 0; i < count; ++i, bytes += step) {
-    const uint32_t size = checked_size(bytes, least, what);
-    OPYARD_CHECK(size == step, kInvalidArgument, "number ", i, " of ", what,
-                 " has the struct_size ", size, ", the first one has ", step,
-                 "; the records of one array have one size");
-    copies.push_back(take<T>(bytes, least, what));
-  }
-  return copies;
-}
-
 void check_text(opyard_str text, std::string_view what) {
   OPYARD_CHECK(text.data || text.size == 0, kInvalidArgument, what, " is a null pointer with ",
                text.size, " bytes");
@@ -56,6 +37,19 @@ uint32_t checked_size(const void* record, uint32_t least, std::string_view what)
   return size;
 }
 
+uint32_t checked_step(const void* first, uint64_t count, uint64_t most, uint32_t least,
+                      std::string_view what) {
+  OPYARD_CHECK(count <= most, kInvalidArgument, "it gives ", count, " of ", what, "; ", most,
+               " are the most");
+  return checked_size(first, least, what);
+}
+
+void check_same_size(uint32_t size, uint32_t step, uint64_t index, std::string_view what) {
+  OPYARD_CHECK(size == step, kInvalidArgument, "number ", index, " of ", what,
+               " has the struct_size ", size, ", the first one has ", step,
+               "; the records of one array have one size");
+}
+
 std::string take_text(opyard_str text, uint32_t most, std::string_view what) {
   check_text(text, what);
   OPYARD_CHECK(text.size <= most, kInvalidArgument, what, " has ", text.size, " bytes; ", most,
@@ -64,14 +58,15 @@ std::string take_text(opyard_str text, uint32_t most, std::string_view what) {
 }
 
 Records::Records(const opyard_block* first, uint64_t count)
-    : blocks_(take_array(first, count, OPYARD_BLOCK_SIZE_1_0, "the blocks")) {
+    : blocks_(take_array(first, count, kMostRecords, OPYARD_BLOCK_SIZE_1_0, "the blocks")) {
   uint64_t total = 0;
   for (opyard_block& block : blocks_) {
     check_text(block.file, "the file of a block");
     check_text(block.name_space, "the namespace of a block");
     check_text(block.key, "the key of a block");
-    auto& copies = registrations_.emplace_back(take_array(
-        block.registrations, block.count, OPYARD_REGISTRATION_SIZE_1_0, "the registrations"));
+    auto& copies =
+        registrations_.emplace_back(take_array(block.registrations, block.count, kMostRecords,
+                                               OPYARD_REGISTRATION_SIZE_1_0, "the registrations"));
     total += copies.size();
     OPYARD_CHECK(total <= kMostRecords, kInvalidArgument, "it gives more than ", kMostRecords,
                  " registrations");

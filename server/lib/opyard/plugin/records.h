@@ -27,6 +27,28 @@ T take(const void* record, uint32_t least, std::string_view what) {
   return copy;
 }
 
+// Parts of take_array.
+uint32_t checked_step(const void* first, uint64_t count, uint64_t most, uint32_t least,
+                      std::string_view what);
+void check_same_size(uint32_t size, uint32_t step, uint64_t index, std::string_view what);
+
+// Copies of the records of an array, whose distance is their one struct_size. Raises
+// INVALID_ARGUMENT as checked_size does, for sizes that differ and for more records than `most`.
+template <typename T>
+std::vector<T> take_array(const T* first, uint64_t count, uint64_t most, uint32_t least,
+                          std::string_view what) {
+  std::vector<T> copies;
+  if (count == 0) return copies;
+  const uint32_t step = checked_step(first, count, most, least, what);
+  copies.reserve(count);
+  const auto* bytes = reinterpret_cast<const char*>(first);
+  for (uint64_t i = 0; i < count; ++i, bytes += step) {
+    check_same_size(checked_size(bytes, least, what), step, i, what);
+    copies.push_back(take<T>(bytes, least, what));
+  }
+  return copies;
+}
+
 // A copy of a text. Raises INVALID_ARGUMENT for one that is null or longer than `most`.
 std::string take_text(opyard_str text, uint32_t most, std::string_view what);
 
