@@ -1,0 +1,205 @@
+#include "opyard/plugin/image.h"
+
+#include <dlfcn.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <system_error>
+
+#include "opyard/base/check.h"
+#include "opyard/plugin/loaded.h"
+
+namespace opyard::plugin {
+namespace {
+
+std::string loader_says() {
+  const char* reason = dlerror();
+  return reason ? reason : "no reason given";
+}
+
+std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+bool starts_with(std::string_view text, std::string_view start) {
+  return text.substr(0, start.size()) == start;
+}
+
+const LoadedObject* find_path(const std::vector<LoadedObject>& objects, const std::string& path) {
+  const auto found = std::find_if(objects.begin(), objects.end(),
+                                  [&](const LoadedObject& object) { return object.path == path; });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+// Which loaded object a needed name means.
+const LoadedObject* find_needed(const std::vector<LoadedObject>& objects, const std::string& name) {
+  const auto found = std::find_if(objects.begin(), objects.end(), [&](const LoadedObject& object) {
+    return object.soname == name || object.path == name || base_name(object.path) == name;
+  });
+  return found == objects.end() ? nullptr : &*found;
+}
+
+// The objects that one needs, and those that these need.
+std::vector<const LoadedObject*> closure_of(const std::vector<LoadedObject>& objects,
+                                            const LoadedObject* first) {
+  std::vector<const LoadedObject*> all;
+  std::set<const LoadedObject*> seen{first};
+  std::vector<const LoadedObject*> open{first};
+  while (!open.empty()) {
+    const LoadedObject* object = open.back();
+    open.pop_back();
+    for (const std::string& name : object->needed) {
+      const LoadedObject* needed = find_needed(objects, name);
+      if (!needed || !seen.insert(needed).second) continue;
+      all.push_back(needed);
+      open.push_back(needed);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Image::Image(StoredFile file, const LintReport& report)
+    : file_(std::move(file)), pins_(report.pins), pinned_(report.pinned_dependencies) {}
+
+Image::~Image() = default;
+
+std::unique_ptr<Image> Image::map(const StoredFile& file, const LintReport& report) {
+  std::unique_ptr<Image> image(new Image(file, report));
+  try {
+    image->open();
+    image->pin_thread_pools();
+    image->find_private_libraries();
+    image->entry_ =
+        reinterpret_cast<opyard_plugin_entry_fn>(dlsym(image->handle_, "opyard_plugin_entry"));
+    OPYARD_CHECK(image->entry_ && image->contains(reinterpret_cast<const void*>(image->entry_)),
+                 kFailedPrecondition, "'", file.name,
+                 "' is no plugin: it does not export opyard_plugin_entry itself");
+  } catch (...) {
+    if (image->handle_) image->unmap();
+    throw;
+  }
+  return image;
+}
+
+void Image::open() {
+  // Somebody else's image would answer to the same name.
+  OPYARD_CHECK(!is_mapped(), kFailedPrecondition, "'", file_.path, "' is mapped already");
+  handle_ = dlopen(file_.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  OPYARD_CHECK(handle_, kFailedPrecondition, "'", file_.name,
+               "' cannot be loaded: ", loader_says());
+  const std::string folder = file_.folder + "/";
+  for (const LoadedObject& object : loaded_objects()) {
+    if (!starts_with(object.path, folder)) continue;
+    ranges_.insert(ranges_.end(), object.ranges.begin(), object.ranges.end());
+  }
+}
+
+// The loader takes a library that is there already for any other of its name.
+void Image::find_private_libraries() {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  for (const std::string& name : file_.private_libraries) {
+    const std::string wanted = file_.folder + "/" + name;
+    if (find_path(objects, wanted)) continue;
+    const LoadedObject* taken = find_needed(objects, name);
+    raise(Code::kFailedPrecondition,
+          str_cat("'", file_.name, "' brings its own ", name, ", but the process has '",
+                  taken ? taken->path : "another one",
+                  "' under that name and the loader gave it that one; link the library into the "
+                  "plugin, or give it a SONAME with its version or hash"));
+  }
+}
+
+// A plugin's going must not unmap the code that the workers of such a pool wait in.
+void Image::pin_thread_pools() {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  const LoadedObject* mine = find_path(objects, file_.path);
+  if (!mine) return;
+  for (const LoadedObject* object : closure_of(objects, mine)) {
+    const std::string name = object->soname.empty() ? base_name(object->path) : object->soname;
+    if (!is_pinned_library(name)) continue;
+    if (std::find(pinned_.begin(), pinned_.end(), name) == pinned_.end()) pinned_.push_back(name);
+    if (!is_thread_pool_runtime(name)) continue;
+    void* handle = dlopen(object->path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
+    OPYARD_CHECK(handle, kFailedPrecondition, "'", file_.name, "' brings ", name,
+                 ", which has to be kept and cannot: ", loader_says());
+  }
+}
+
+bool Image::contains(const void* place) const noexcept {
+  const auto address = reinterpret_cast<uintptr_t>(place);
+  return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
+    return address >= range.first && address < range.second;
+  });
+}
+
+std::vector<ThreadInside> Image::threads_inside() const {
+  const auto inside = [&](uintptr_t place) {
+    return contains(reinterpret_cast<const void*>(place));
+  };
+  std::vector<ThreadInside> threads;
+  for (const ThreadStart& start : thread_starts()) {
+    if (inside(start.routine) || inside(start.argument) || inside(start.first_word)) {
+      threads.push_back({start.id, thread_name(start.id)});
+    }
+  }
+  return threads;
+}
+
+bool Image::is_mapped() const {
+  const std::string folder = file_.folder + "/";
+  const std::vector<LoadedObject> objects = loaded_objects();
+  return std::any_of(
+             objects.begin(), objects.end(),
+             [&](const LoadedObject& object) { return starts_with(object.path, folder); }) ||
+         !mappings_of(folder).empty();
+}
+
+std::optional<std::string> Image::unmap() {
+  const std::vector<ThreadInside> threads = threads_inside();
+  if (!threads.empty() && is_mapped()) {
+    return str_cat("its thread ", threads.front().id, " ('", threads.front().name, "')",
+                   threads.size() > 1 ? str_cat(" and ", threads.size() - 1, " more") : "",
+                   " still runs; quiesce has to end it");
+  }
+  // Once closed, a handle of the moment makes the loader look again.
+  if (!handle_) handle_ = dlopen(file_.path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
+  if (handle_) {
+    entry_ = nullptr;
+    const bool failed = dlclose(handle_) != 0;
+    handle_ = nullptr;
+    if (failed) return str_cat("the loader does not close it: ", loader_says());
+  }
+  if (!is_mapped()) {
+    ranges_.clear();
+    return std::nullopt;
+  }
+  return why_still_mapped();
+}
+
+std::string Image::why_still_mapped() const {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  const std::string folder = file_.folder + "/";
+  if (!pins_.empty()) {
+    std::string text = "it is still mapped:";
+    for (const std::string& pin : pins_) text += " " + pin;
+    return text;
+  }
+  for (const LoadedObject& object : objects) {
+    if (starts_with(object.path, folder)) continue;
+    for (const LoadedObject* needed : closure_of(objects, &object)) {
+      if (starts_with(needed->path, folder)) {
+        return str_cat("it is still mapped: ", object.path, " depends on it");
+      }
+    }
+  }
+  for (const LoadedObject& object : objects) {
+    if (starts_with(object.path, folder) && object.path != file_.path &&
+        !find_path(objects, file_.path)) {
+      return str_cat("the library ", base_name(object.path), " that it brought is still mapped");
+    }
+  }
+  return "it is still mapped, cause unknown (another handle to it may be open)";
+}
+
+}  // namespace opyard::plugin

@@ -1,0 +1,80 @@
+#include "opyard/plugin/loaded.h"
+
+#include <elf.h>
+#include <link.h>
+
+#include <exception>
+#include <fstream>
+#include <string_view>
+
+namespace opyard::plugin {
+namespace {
+
+struct Collected {
+  std::vector<LoadedObject> objects;
+  std::exception_ptr failure;  // nothing may be thrown through the loader
+};
+
+void read_dynamic(const dl_phdr_info& info, const ElfW(Dyn) * entries, LoadedObject& object) {
+  uintptr_t texts = 0;
+  for (const ElfW(Dyn)* entry = entries; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_STRTAB) texts = entry->d_un.d_ptr;
+  }
+  if (texts == 0) return;
+  // The loader has made an address of it, but not in every object (the kernel's own, for one).
+  if (texts < info.dlpi_addr) texts += info.dlpi_addr;
+  const auto* names = reinterpret_cast<const char*>(texts);
+  for (const ElfW(Dyn)* entry = entries; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_SONAME) object.soname = names + entry->d_un.d_val;
+    if (entry->d_tag == DT_NEEDED) object.needed.emplace_back(names + entry->d_un.d_val);
+  }
+}
+
+int collect(dl_phdr_info* info, size_t, void* context) {
+  auto& collected = *static_cast<Collected*>(context);
+  try {
+    LoadedObject object;
+    object.path = info->dlpi_name ? info->dlpi_name : "";
+    const ElfW(Dyn)* dynamic = nullptr;
+    for (int i = 0; i < info->dlpi_phnum; ++i) {
+      const ElfW(Phdr)& segment = info->dlpi_phdr[i];
+      const uintptr_t start = info->dlpi_addr + segment.p_vaddr;
+      if (segment.p_type == PT_LOAD) object.ranges.emplace_back(start, start + segment.p_memsz);
+      if (segment.p_type == PT_DYNAMIC) dynamic = reinterpret_cast<const ElfW(Dyn)*>(start);
+    }
+    if (dynamic) read_dynamic(*info, dynamic, object);
+    collected.objects.push_back(std::move(object));
+    return 0;
+  } catch (...) {
+    collected.failure = std::current_exception();
+    return 1;
+  }
+}
+
+}  // namespace
+
+std::vector<LoadedObject> loaded_objects() {
+  Collected collected;
+  dl_iterate_phdr(&collect, &collected);
+  if (collected.failure) std::rethrow_exception(collected.failure);
+  return std::move(collected.objects);
+}
+
+std::vector<std::string> mappings_of(const std::string& path) {
+  constexpr std::string_view kDeleted = " (deleted)";
+  const bool is_folder = !path.empty() && path.back() == '/';
+  std::vector<std::string> found;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);) {
+    const size_t at = line.find('/');  // the fields before the name have none
+    if (at == std::string::npos) continue;
+    std::string_view name = std::string_view(line).substr(at);
+    if (name.size() > kDeleted.size() && name.substr(name.size() - kDeleted.size()) == kDeleted) {
+      name.remove_suffix(kDeleted.size());
+    }
+    if (is_folder ? name.substr(0, path.size()) == path : name == path) found.push_back(line);
+  }
+  return found;
+}
+
+}  // namespace opyard::plugin
