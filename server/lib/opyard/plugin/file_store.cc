@@ -13,10 +13,9 @@
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
-#include <set>
 #include <system_error>
 
 #define XXH_INLINE_ALL
@@ -53,6 +52,11 @@ class Descriptor {
         : reason == EACCES || reason == EPERM ? Code::kPermissionDenied
                                               : Code::kFailedPrecondition,
         str_cat(what, " '", path, "': ", std::strerror(reason)));
+}
+
+void remove_tree(const std::string& path) noexcept {
+  std::error_code ignored;
+  fs::remove_all(path, ignored);
 }
 
 // When a process was started, in ticks since the machine was; empty when there is none.
@@ -97,31 +101,45 @@ void sweep(const fs::path& base) noexcept {
     struct stat facts {};
     if (folder.get() < 0 || fstat(folder.get(), &facts) != 0 || facts.st_uid != geteuid()) continue;
     if (flock(folder.get(), LOCK_EX | LOCK_NB) != 0) continue;
-    std::error_code ignored;
-    fs::remove_all(entry->path(), ignored);
+    remove_tree(entry->path().string());
   }
 }
 
-// Folders that go when the process ends normally. A child of fork is not that process.
+// Folders that go when the process ends normally, with the process: a child of fork is another.
 struct AtExit {
   std::mutex mutex;
-  std::set<std::string> folders;
-  pid_t process = getpid();
+  std::map<std::string, pid_t> folders;
 };
 
 AtExit& at_exit() {
   static NoDestructor<AtExit> all;
-  static const bool registered = std::atexit([] {
-                                   AtExit& mine = at_exit();
-                                   if (mine.process != getpid()) return;
-                                   const std::lock_guard lock(mine.mutex);
-                                   std::error_code ignored;
-                                   for (const auto& path : mine.folders) {
-                                     fs::remove_all(path, ignored);
-                                   }
-                                 }) == 0;
-  static_cast<void>(registered);
   return *all;
+}
+
+void remove_at_exit() {
+  AtExit& all = at_exit();
+  const std::lock_guard lock(all.mutex);
+  for (const auto& [path, process] : all.folders) {
+    if (process == getpid()) remove_tree(path);
+  }
+}
+
+void register_at_exit(const std::string& folder) {
+  static const bool registered = std::atexit(&remove_at_exit) == 0;
+  static_cast<void>(registered);
+  AtExit& all = at_exit();
+  const std::lock_guard lock(all.mutex);
+  all.folders.emplace(folder, getpid());
+}
+
+// False when it is another process's.
+bool withdraw_at_exit(const std::string& folder) {
+  AtExit& all = at_exit();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.folders.find(folder);
+  const bool mine = found != all.folders.end() && found->second == getpid();
+  if (found != all.folders.end()) all.folders.erase(found);
+  return mine;
 }
 
 // The temporary directory belongs to all, its sticky bit protects what is in it.
@@ -253,11 +271,6 @@ void sync_folder(const std::string& path) {
   if (folder.get() >= 0) fsync(folder.get());
 }
 
-void remove_tree(const std::string& path) noexcept {
-  std::error_code ignored;
-  fs::remove_all(path, ignored);
-}
-
 }  // namespace
 
 FileStore::FileStore(const std::string& base) {
@@ -277,18 +290,11 @@ FileStore::FileStore(const std::string& base) {
   if (!mkdtemp(folder_.data())) raise_system(errno, "cannot make a folder in", real.string());
   lock_ = open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (lock_ >= 0) flock(lock_, LOCK_EX | LOCK_NB);
-  AtExit& exit = at_exit();
-  const std::lock_guard lock(exit.mutex);
-  exit.folders.insert(folder_);
+  register_at_exit(folder_);
 }
 
 FileStore::~FileStore() {
-  {
-    AtExit& exit = at_exit();
-    const std::lock_guard lock(exit.mutex);
-    exit.folders.erase(folder_);
-  }
-  remove_tree(folder_);
+  if (withdraw_at_exit(folder_)) remove_tree(folder_);
   if (lock_ >= 0) close(lock_);
 }
 
