@@ -56,6 +56,13 @@ void check_resizable(const Tensor& out, const Result<int64_t>& result, Inputs in
   }
 }
 
+// That no tensor's memory was taken away with the plugin that it came from.
+void check_usable(Inputs inputs) {
+  for (const Input& input : inputs) {
+    for (const Tensor& tensor : input.tensors) tensor.storage()->check_usable();
+  }
+}
+
 }  // namespace
 
 Device common_device(Keys keys, Inputs inputs, Kind kind) {
@@ -76,6 +83,7 @@ Device common_device(Keys keys, Inputs inputs, Kind kind) {
   OPYARD_CHECK(device.type == keys.set.highest_backend(), kInvalidArgument,
                "the call was routed to ", to_string(keys.set.highest_backend()),
                ", but its tensors are on ", to_string(device));
+  if (!device.is_cpu()) check_usable(inputs);
   return device;
 }
 
@@ -97,6 +105,7 @@ void check_inplace(const Tensor& self, const Result<int64_t>& result, Device dev
                to_string(self.sizes()));
   OPYARD_CHECK(same_device(self.device(), device), kInvalidArgument, "'self' is on ",
                to_string(self.device()), ", the other tensors on ", to_string(device));
+  self.storage()->check_usable();
   check_cast("self", result.dtype, self.dtype());
   check_writable("self", self);
   check_overlap("self", self, inputs, kind);
@@ -107,6 +116,7 @@ void prepare_out(Tensor& out, const Result<int64_t>& result, Device device, Inpu
   OPYARD_CHECK(out.defined(), kInvalidArgument, "the argument 'out' is an undefined tensor");
   OPYARD_CHECK(same_device(out.device(), device), kInvalidArgument, "'out' is on ",
                to_string(out.device()), ", the inputs are on ", to_string(device));
+  out.storage()->check_usable();
   check_cast("out", result.dtype, out.dtype());
   if (!(out.sizes() == IntList(result.sizes))) {
     check_resizable(out, result, inputs);

@@ -28,6 +28,12 @@ class Allocator {
   // `bytes` may be 0; the result is then null. Aligned for every kernel (64 bytes on the host).
   virtual void* allocate(size_t bytes, Device device) = 0;
   virtual void free(void* data, size_t bytes, Device device) noexcept = 0;
+  // Raises FAILED_PRECONDITION when the memory that came from here has been taken away. Asked
+  // before memory that is not the host's is used.
+  virtual void check_usable() const;
+  // Copies from one block to another of the same device, before whatever is done to them next.
+  // Raises UNIMPLEMENTED where that was not thought of.
+  virtual void copy(void* to, const void* from, size_t bytes, Device device);
 
  protected:
   ~Allocator() = default;
@@ -37,7 +43,8 @@ class Allocator {
 Allocator& host_allocator() noexcept;
 
 // The allocator of a device kind; raises FAILED_PRECONDITION naming the device when no plugin
-// brought one. Meta tensors have none and hold no memory.
+// brought one. Meta tensors have none and hold no memory. The result may be used while the thread
+// is pinned as it was before the call (make_storage is by itself), or while memory of it is held.
 Allocator& allocator_for(Backend backend);
 // Null takes it away.
 void set_allocator(Backend backend, Allocator* allocator) noexcept;

@@ -15,6 +15,27 @@ namespace {
 
 constexpr size_t kHostAlignment = 64;
 
+// Marks the thread for the reclaimer where it is not marked yet, so that no generation of a plugin
+// ends between the look-up of its allocator and the lease that the allocator takes.
+class PinnedHere {
+ public:
+  PinnedHere() : outermost_(!is_pinned()) {
+    if (!outermost_) return;
+    EpochSlot* slot = thread_state.slot;
+    if (!slot) slot = epoch::acquire_slot(&thread_state.slot);
+    slot->holder.store("an allocation", std::memory_order_relaxed);
+    epoch::pin(*slot, epoch_domain.attention.load(std::memory_order_relaxed));
+  }
+  ~PinnedHere() {
+    if (outermost_) epoch::unpin(*thread_state.slot);
+  }
+  PinnedHere(const PinnedHere&) = delete;
+  PinnedHere& operator=(const PinnedHere&) = delete;
+
+ private:
+  const bool outermost_;
+};
+
 class HostAllocator final : public Allocator {
  public:
   void* allocate(size_t bytes, Device) override {
@@ -36,6 +57,13 @@ std::array<std::atomic<Allocator*>, kNumBackends + 1>& allocators() {
 }
 
 }  // namespace
+
+void Allocator::check_usable() const {}
+
+void Allocator::copy(void*, const void*, size_t, Device device) {
+  raise(Code::kUnimplemented,
+        str_cat("memory on '", to_string(device), "' cannot be copied by its allocator"));
+}
 
 Allocator& host_allocator() noexcept {
   static NoDestructor<HostAllocator> allocator;
@@ -64,9 +92,17 @@ Storage make_storage(size_t nbytes, Device device) {
   }
   storage->nbytes_ = nbytes;  // from here on the end of the storage pays back
   if (device.is_meta()) return storage;
-  Allocator& allocator = allocator_for(device.type);
-  storage->data_ = allocator.allocate(nbytes, device);
-  storage->allocator_ = &allocator;
+  const auto fill_from = [&](Allocator& allocator) {
+    storage->data_ = allocator.allocate(nbytes, device);
+    // Without memory there is no lease, so nothing of a plugin may be kept.
+    if (storage->data_ || device.is_cpu()) storage->allocator_ = &allocator;
+  };
+  if (device.is_cpu()) {
+    fill_from(host_allocator());
+  } else {
+    const PinnedHere pin;
+    fill_from(allocator_for(device.type));
+  }
   return storage;
 }
 
@@ -82,23 +118,43 @@ Storage wrap_memory(void* data, size_t nbytes, Device device, void (*free)(void*
 }
 
 void StorageImpl::resize(size_t nbytes) {
+  const bool on_plugin_device = !device_.is_cpu() && !device_.is_meta();
+  if (on_plugin_device && !data_ && !free_) return resize_anew(nbytes);
   OPYARD_CHECK(allocator_ != nullptr || device_.is_meta(), kFailedPrecondition,
                "this storage wraps memory of somebody else and cannot be resized");
-  OPYARD_CHECK(device_.is_cpu() || device_.is_meta(), kUnimplemented, "storage on '",
-               to_string(device_), "' cannot be resized");
+  check_usable();
   if (budget_) budget_->charge(nbytes);  // for a while both blocks are there
   if (!device_.is_meta()) {
     void* bigger = nullptr;
     try {
       bigger = allocator_->allocate(nbytes, device_);
+      const size_t kept = nbytes < nbytes_ ? nbytes : nbytes_;
+      if (kept > 0 && device_.is_cpu()) std::memcpy(bigger, data_, kept);
+      if (kept > 0 && !device_.is_cpu()) allocator_->copy(bigger, data_, kept, device_);
     } catch (...) {
+      if (bigger) allocator_->free(bigger, nbytes, device_);
       if (budget_) budget_->pay_back(nbytes);
       throw;
     }
-    const size_t kept = nbytes < nbytes_ ? nbytes : nbytes_;
-    if (kept > 0) std::memcpy(bigger, data_, kept);
     if (data_) allocator_->free(data_, nbytes_, device_);
     data_ = bigger;
+  }
+  if (budget_) budget_->pay_back(nbytes_);
+  nbytes_ = nbytes;
+  if (on_plugin_device && !data_) allocator_ = nullptr;
+}
+
+// Memory for a storage on a plugin's device that has none.
+void StorageImpl::resize_anew(size_t nbytes) {
+  if (budget_) budget_->charge(nbytes);
+  try {
+    const PinnedHere pin;
+    Allocator& allocator = allocator_for(device_.type);
+    data_ = allocator.allocate(nbytes, device_);
+    if (data_) allocator_ = &allocator;
+  } catch (...) {
+    if (budget_) budget_->pay_back(nbytes);
+    throw;
   }
   if (budget_) budget_->pay_back(nbytes_);
   nbytes_ = nbytes;

@@ -15,6 +15,13 @@ class StorageImpl final : public RefCounted {
   void* data() const noexcept { return data_; }
   size_t nbytes() const noexcept { return nbytes_; }
   Device device() const noexcept { return device_; }
+  // Where the memory came from and goes to; null for memory of somebody else.
+  Allocator* allocator() const noexcept { return allocator_; }
+  // Raises FAILED_PRECONDITION when the memory was taken away with the plugin that it came from.
+  // Operators ask before they touch memory that is not the host's.
+  void check_usable() const {
+    if (allocator_ && !device_.is_cpu()) allocator_->check_usable();
+  }
   uint32_t version() const noexcept { return version_.load(std::memory_order_relaxed); }
   void bump_version() noexcept { version_.fetch_add(1, std::memory_order_relaxed); }
   // Replaces the memory by a block of `nbytes`, keeping the common beginning. Raises
@@ -29,12 +36,13 @@ class StorageImpl final : public RefCounted {
                                                void (*free)(void* context), void* context);
   StorageImpl() = default;
   ~StorageImpl() = default;
+  void resize_anew(size_t nbytes);
 
   void* data_ = nullptr;
   size_t nbytes_ = 0;
   Device device_;
   std::atomic<uint32_t> version_{0};
-  Allocator* allocator_ = nullptr;         // null: foreign memory, freed by free_
+  Allocator* allocator_ = nullptr;         // null: foreign memory, freed by free_, or none
   IntrusivePtr<AllocationBudget> budget_;  // paid back at the end
   void (*free_)(void*) = nullptr;
   void* context_ = nullptr;

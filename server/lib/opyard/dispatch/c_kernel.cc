@@ -23,11 +23,33 @@ Error c_status_error(const opyard_status& status, int32_t code, std::string_view
   return Error(known ? static_cast<Code>(code) : Code::kInternal, str_cat(context, ": ", reason));
 }
 
+namespace {
+
+// That no tensor's memory was taken away with the plugin that it came from.
+void check_usable(const IValue& value) {
+  const auto check = [](const Tensor& tensor) {
+    if (tensor.defined()) tensor.storage()->check_usable();
+  };
+  if (value.is(Tag::kTensor)) check(value.to_tensor());
+  if (value.is_list_of(Tag::kTensor)) {
+    for (const Tensor& each : value.to_tensor_list()) check(each);
+  }
+  if (value.is_list_of(Tag::kNone)) {
+    for (const IValue& each : value.to_list()) check_usable(each);
+  }
+}
+
+}  // namespace
+
 void call_c_kernel(const Kernel& kernel, Keys keys, const IValue* in, uint32_t n_in, IValue* out,
                    uint32_t n_out) {
+  if (keys.set.highest_backend() > Backend::kCPU) {
+    for (uint32_t i = 0; i < n_in; ++i) check_usable(in[i]);
+  }
   opyard_status status;
-  opyard_call call{sizeof(opyard_call), 0, keys.set.bits(), keys.table, &status,
-                   thread_state.root ? thread_state.root->generation : 0};
+  opyard_call call{
+      sizeof(opyard_call), 0,       keys.set.bits(),
+      keys.table,          &status, thread_state.root ? thread_state.root->generation : 0};
   const int32_t code = kernel.c_boxed(kernel.self, &call, reinterpret_cast<const opyard_value*>(in),
                                       n_in, reinterpret_cast<opyard_value*>(out), n_out);
   if (code == 0) return check_results(kernel, keys, out, n_out);

@@ -1,0 +1,144 @@
+#include "opyard/plugin/device_memory.h"
+
+#include "opyard/base/check.h"
+#include "opyard/core/thread_state.h"
+#include "opyard/plugin/device_runtime.h"
+
+namespace opyard::plugin {
+
+DeviceMemory::DeviceMemory(DeviceRuntime& server) : owner_(server.described()), server_(&server) {}
+
+void* DeviceMemory::allocate(size_t bytes, Device device) {
+  DeviceRuntime* server = nullptr;
+  {
+    const MutexLock lock(mutex_);
+    check_usable();
+    server = server_;
+    server->leases().acquire(LeaseKind::kStorage);
+  }
+  try {
+    const uint32_t number = server->number_of(device);
+    if (bytes == 0) {
+      server->leases().release(LeaseKind::kStorage);
+      return nullptr;
+    }
+    void* data = allocate_from(*server, bytes, number);
+    references_.fetch_add(1, std::memory_order_relaxed);
+    return data;
+  } catch (...) {
+    server->leases().release(LeaseKind::kStorage);
+    throw;
+  }
+}
+
+void* DeviceMemory::allocate_from(DeviceRuntime& server, uint64_t bytes, uint32_t device) {
+  const DeviceCalls& calls = server.calls();
+  void* data = calls.allocate(device, bytes);
+  try {
+    if (thread_state.flags & kThreadZeroMemory) calls.clear(device, data, bytes);
+    keep_block(server, data, {bytes, device});
+  } catch (...) {
+    calls.free(device, data, bytes);
+    throw;
+  }
+  return data;
+}
+
+void DeviceMemory::keep_block(DeviceRuntime& server, void* data, Block block) {
+  const MutexLock lock(mutex_);
+  check_usable();
+  const bool added = blocks_.emplace(data, block).second;
+  OPYARD_CHECK(added, kInternal, "the plugin '", server.calls().plugin(),
+               "' gave out a block that is in use");
+  bytes_ += block.bytes;
+  if (server_ == &server) return;
+  // Another took over while the block was made.
+  server_->leases().acquire(LeaseKind::kStorage);
+  server.leases().release(LeaseKind::kStorage);
+}
+
+void DeviceMemory::free(void* data, size_t, Device) noexcept {
+  DeviceRuntime* server = nullptr;
+  Block block{};
+  {
+    const MutexLock lock(mutex_);
+    const auto found = blocks_.find(data);
+    if (found != blocks_.end()) {  // else it was given up
+      block = found->second;
+      server = server_;
+      bytes_ -= block.bytes;
+      blocks_.erase(found);
+    }
+  }
+  if (server) {
+    server->calls().free(block.device, data, block.bytes);
+    server->leases().release(LeaseKind::kStorage);
+  }
+  drop_reference();
+}
+
+void DeviceMemory::check_usable() const {
+  if (given_up_.load(std::memory_order_acquire)) raise_given_up();
+}
+
+void DeviceMemory::raise_given_up() const {
+  raise(Code::kFailedPrecondition,
+        str_cat("the tensor's memory is gone: it belonged to ", owner_,
+                ", which was taken away with the tensor policy 'fail'; make the tensor anew"));
+}
+
+void DeviceMemory::copy(void* to, const void* from, size_t bytes, Device device) {
+  const MemoryUse use(*this);
+  DeviceRuntime& server = use.server();
+  server.calls().copy_within(server.number_of(device), to, from, bytes);
+}
+
+uint64_t DeviceMemory::bytes() const {
+  const MutexLock lock(mutex_);
+  return bytes_;
+}
+
+void DeviceMemory::serve_by(DeviceRuntime& server) {
+  const MutexLock lock(mutex_);
+  if (server_ == &server) return;
+  for (size_t i = 0; i < blocks_.size(); ++i) server.leases().acquire(LeaseKind::kStorage);
+  for (size_t i = 0; i < blocks_.size(); ++i) server_->leases().release(LeaseKind::kStorage);
+  server_ = &server;
+}
+
+void DeviceMemory::give_up() {
+  const MutexLock lock(mutex_);
+  given_up_.store(true, std::memory_order_release);
+}
+
+void DeviceMemory::free_all() noexcept {
+  DeviceRuntime* server = nullptr;
+  std::unordered_map<void*, Block> blocks;
+  {
+    const MutexLock lock(mutex_);
+    server = server_;
+    blocks.swap(blocks_);
+    bytes_ = 0;
+  }
+  for (const auto& [data, block] : blocks) {
+    server->calls().free(block.device, data, block.bytes);
+    server->leases().release(LeaseKind::kStorage);
+  }
+}
+
+void DeviceMemory::drop_reference() noexcept {
+  if (references_.fetch_sub(1, std::memory_order_acq_rel) == 1) delete this;
+}
+
+MemoryUse::MemoryUse(const DeviceMemory& memory, LeaseKind kind) : kind_(kind) {
+  const MutexLock lock(memory.mutex_);
+  memory.check_usable();
+  server_ = memory.server_;
+  server_->leases().acquire(kind);
+}
+
+MemoryUse::~MemoryUse() {
+  if (server_) server_->leases().release(kind_);
+}
+
+}  // namespace opyard::plugin

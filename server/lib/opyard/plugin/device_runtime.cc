@@ -1,0 +1,186 @@
+#include "opyard/plugin/device_runtime.h"
+
+#include <array>
+
+#include "opyard/base/check.h"
+#include "opyard/base/epoch.h"
+#include "opyard/base/no_destructor.h"
+
+namespace opyard::plugin {
+namespace {
+
+// Copies that may be under way while nobody waits for one.
+constexpr size_t kMostCopies = 256;
+constexpr uint64_t kMostBytes = uint64_t{1} << 28;
+
+// Which runtime gives each backend its memory.
+struct Published {
+  Mutex mutex;
+  std::array<DeviceRuntime*, kNumBackends + 1> runtimes OPYARD_GUARDED_BY(mutex){};
+};
+
+Published& published() {
+  static NoDestructor<Published> all;
+  return *all;
+}
+
+// Until every call that has begun before is over.
+void wait_for_calls() {
+  epoch::retire(new char, [](void* mark) { delete static_cast<char*>(mark); });
+  epoch::synchronize();
+}
+
+}  // namespace
+
+DeviceRuntime::DeviceRuntime(const void* extension, void* instance, Backend backend, Leases& leases,
+                             std::string plugin, uint64_t generation)
+    : calls_(extension, instance, std::move(plugin)),
+      backend_(backend),
+      leases_(leases),
+      generation_(generation),
+      own_(new DeviceMemory(*this)) {}
+
+DeviceRuntime::~DeviceRuntime() {
+  withdraw();
+  const MutexLock lock(mutex_);
+  for (const CopyUnderWay& copy : under_way_) calls_.destroy(copy.device, copy.event);
+  under_way_.clear();
+  own_->leave();
+  for (DeviceMemory* memory : adopted_) memory->leave();
+}
+
+std::string DeviceRuntime::described() const {
+  return str_cat("generation ", generation_, " of the plugin '", calls_.plugin(), "'");
+}
+
+std::vector<DeviceFacts> DeviceRuntime::facts() const {
+  std::vector<DeviceFacts> all(count());
+  for (uint32_t device = 0; device < count(); ++device) {
+    DeviceFacts& facts = all[device];
+    facts.product = calls_.product(device);
+    calls_.memory(device, &facts.free_bytes, &facts.total_bytes);
+  }
+  return all;
+}
+
+uint32_t DeviceRuntime::number_of(Device device) const {
+  const auto number = static_cast<uint32_t>(device.index < 0 ? 0 : device.index);
+  OPYARD_CHECK(number < count(), kInvalidArgument, "there is no device '", to_string(device),
+               "'; the plugin '", calls_.plugin(), "' has ", count(), ", counted from 0");
+  return number;
+}
+
+void DeviceRuntime::publish() {
+  Published& all = published();
+  const MutexLock lock(all.mutex);
+  all.runtimes[static_cast<size_t>(backend_)] = this;
+  set_allocator(backend_, own_);
+}
+
+void DeviceRuntime::withdraw() noexcept {
+  Published& all = published();
+  const MutexLock lock(all.mutex);
+  DeviceRuntime*& current = all.runtimes[static_cast<size_t>(backend_)];
+  if (current != this) return;
+  current = nullptr;
+  set_allocator(backend_, nullptr);
+}
+
+uint64_t DeviceRuntime::bytes_held() const {
+  const MutexLock lock(mutex_);
+  uint64_t bytes = handed_over_ ? 0 : own_->bytes();
+  for (const DeviceMemory* memory : adopted_) bytes += memory->bytes();
+  return bytes;
+}
+
+void DeviceRuntime::settle() {
+  for (uint32_t device = 0; device < count(); ++device) calls_.wait_all(device);
+  reap();
+}
+
+void DeviceRuntime::hand_over(DeviceRuntime& to) {
+  for (const DeviceRuntime* each : {static_cast<const DeviceRuntime*>(this), &std::as_const(to)}) {
+    OPYARD_CHECK(each->calls_.shares_memory(), kFailedPrecondition, each->described(),
+                 " does not say that it shares memory with others of its kind "
+                 "(OPYARD_DEVICE_SHARES_MEMORY); use the tensor policy 'keep' or 'fail'");
+  }
+  OPYARD_CHECK(to.backend_ == backend_ && &to != this, kInvalidArgument, to.described(),
+               " is not another generation of the same device");
+  settle();
+  std::vector<DeviceMemory*> handed;
+  {
+    const MutexLock lock(mutex_);
+    handed.swap(adopted_);
+    if (!handed_over_) handed.push_back(&own_->share());
+    handed_over_ = true;
+  }
+  for (DeviceMemory* memory : handed) memory->serve_by(to);
+  const MutexLock lock(to.mutex_);
+  to.adopted_.insert(to.adopted_.end(), handed.begin(), handed.end());
+}
+
+void DeviceRuntime::fail_storages() {
+  std::vector<DeviceMemory*> all;
+  {
+    const MutexLock lock(mutex_);
+    all = adopted_;
+    if (!handed_over_) all.push_back(own_);
+  }
+  for (DeviceMemory* memory : all) memory->give_up();
+  wait_for_calls();
+  settle();
+  for (DeviceMemory* memory : all) memory->free_all();
+}
+
+std::vector<FallbackCount> DeviceRuntime::fallback_counts() const {
+  const MutexLock lock(mutex_);
+  std::vector<FallbackCount> counts;
+  for (const auto& [op, calls] : fallbacks_) counts.push_back({op, calls});
+  return counts;
+}
+
+bool DeviceRuntime::count_fallback(const std::string& op) {
+  const MutexLock lock(mutex_);
+  return ++fallbacks_[op] == 1;
+}
+
+void DeviceRuntime::keep_until_done(uint32_t device, const Storage& source, MemoryUse use) {
+  if (!calls_.has_events()) return calls_.wait(device);
+  opyard_event event = 0;
+  try {
+    event = calls_.record(device);
+    const MutexLock lock(mutex_);
+    under_way_.push_back({device, event, source, std::move(use)});
+    bytes_under_way_ += source->nbytes();
+    if (under_way_.size() < kMostCopies && bytes_under_way_ < kMostBytes) return;
+  } catch (...) {
+    calls_.wait(device);  // `source` goes when we return
+    throw;
+  }
+  calls_.wait(device);
+  reap();
+}
+
+bool DeviceRuntime::is_over(const CopyUnderWay& copy) const noexcept {
+  try {
+    return calls_.is_done(copy.device, copy.event);
+  } catch (...) {
+    return false;
+  }
+}
+
+void DeviceRuntime::reap() {
+  std::deque<CopyUnderWay> over;
+  {
+    const MutexLock lock(mutex_);
+    // In the order of their streams, so the first that is not over ends the look.
+    while (!under_way_.empty() && is_over(under_way_.front())) {
+      bytes_under_way_ -= under_way_.front().source->nbytes();
+      over.push_back(std::move(under_way_.front()));
+      under_way_.pop_front();
+    }
+  }
+  for (const CopyUnderWay& copy : over) calls_.destroy(copy.device, copy.event);
+}
+
+}  // namespace opyard::plugin

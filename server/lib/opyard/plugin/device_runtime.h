@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "opyard/base/thread_annotations.h"
+#include "opyard/core/storage.h"
+#include "opyard/dispatch/library.h"
+#include "opyard/plugin/device_calls.h"
+#include "opyard/plugin/device_memory.h"
+
+namespace opyard::plugin {
+
+struct DeviceFacts {
+  std::string product;      // empty: the plugin does not tell
+  uint64_t free_bytes = 0;  // both 0: the same
+  uint64_t total_bytes = 0;
+};
+
+// Calls of one operator that the CPU computed because the device's plugin has no kernel.
+struct FallbackCount {
+  std::string op;
+  uint64_t calls = 0;
+};
+
+// The device of one generation: from its init to its fini. Everything here may be called from any
+// thread, but one change at a time: the slot's lock stands around publish, withdraw, hand_over,
+// fail_storages.
+//
+// A generation's owner does: construct after init (INVALID_ARGUMENT for an extension that is not
+// fit); add libraries() to the blocks that it registers; publish(); later withdraw() after the next
+// generation's publish() or, when none follows, beside the kernels' withdrawal; then, after the
+// grace period and before it waits for leases, settle(); hand_over() or fail_storages() where the
+// policy says so; and destroy this between leases at zero and fini.
+class DeviceRuntime {
+ public:
+  // `extension` is the plugin's opyard_device_ext, `plugin` and `generation` name it in messages.
+  DeviceRuntime(const void* extension, void* instance, Backend backend, Leases& leases,
+                std::string plugin, uint64_t generation);
+  ~DeviceRuntime();
+  DeviceRuntime(const DeviceRuntime&) = delete;
+  DeviceRuntime& operator=(const DeviceRuntime&) = delete;
+
+  Backend backend() const noexcept { return backend_; }
+  uint32_t count() const noexcept { return calls_.count(); }
+  const DeviceCalls& calls() const noexcept { return calls_; }
+  Leases& leases() const noexcept { return leases_; }
+  // "generation 3 of the plugin 'toy'"
+  std::string described() const;
+  // One for each device; asks the plugin.
+  std::vector<DeviceFacts> facts() const;
+  // The device's number, the first one for -1; INVALID_ARGUMENT when there is none.
+  uint32_t number_of(Device device) const;
+
+  // What the host registers for the device beside the plugin's own blocks, and in one publication
+  // with them, after them: memory, copies, fills, reading one element, and what stands in for
+  // missing kernels: the CPU when `cpu_fallback`, else an error that names the plugin and the
+  // option. What the plugin has itself is left out. To be called again for each publication.
+  std::vector<Library> libraries(ArrayRef<opyard_block> of_plugin, bool cpu_fallback);
+
+  // New memory of the backend comes from here, instead of from the runtime before.
+  void publish();
+  // … no more; nothing when another is published meanwhile.
+  void withdraw() noexcept;
+
+  // Of its memory, and of what was handed over to it.
+  uint64_t bytes_held() const;
+  // Waits until the devices have done what was queued, and lets go of what copies under way held.
+  void settle();
+  // `to` serves all memory from here from now on: its storages' leases become leases on `to`.
+  // FAILED_PRECONDITION when one of the two plugins does not say that it shares memory.
+  void hand_over(DeviceRuntime& to);
+  // Takes the memory away from all storages that hold some: their next use is FAILED_PRECONDITION
+  // naming this generation. Waits for calls under way; not within a call.
+  void fail_storages();
+
+  // Sorted by name.
+  std::vector<FallbackCount> fallback_counts() const;
+  // Counts one; true the first time.
+  bool count_fallback(const std::string& op);
+
+  // A copy to the device that is under way: `source`, of which nobody else knows, stays until it is
+  // done. Waits for it where the plugin has no events, or when much is under way already.
+  void keep_until_done(uint32_t device, const Storage& source, MemoryUse use);
+  // Lets go of what is done.
+  void reap();
+
+ private:
+  struct CopyUnderWay {
+    uint32_t device;
+    opyard_event event;
+    Storage source;
+    MemoryUse use;
+  };
+  bool is_over(const CopyUnderWay& copy) const noexcept;
+
+  const DeviceCalls calls_;
+  const Backend backend_;
+  Leases& leases_;
+  const uint64_t generation_;
+
+  mutable Mutex mutex_;
+  DeviceMemory* const own_;
+  bool handed_over_ OPYARD_GUARDED_BY(mutex_) = false;
+  std::vector<DeviceMemory*> adopted_ OPYARD_GUARDED_BY(mutex_);
+  std::deque<CopyUnderWay> under_way_ OPYARD_GUARDED_BY(mutex_);
+  uint64_t bytes_under_way_ OPYARD_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, uint64_t> fallbacks_ OPYARD_GUARDED_BY(mutex_);
+};
+
+}  // namespace opyard::plugin
