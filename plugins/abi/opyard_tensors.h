@@ -165,6 +165,12 @@ typedef struct opyard_tensors {
 
   /* "cpu", "cuda:1", or the name of a private device. */
   int32_t (*device_named)(opyard_str name, opyard_device* device, opyard_status* status);
+
+  /* Room for one status of the calling thread, empty: for who wants to know why a function failed
+   * without telling its own caller. The next call on the thread empties it. */
+  opyard_status* (*own_status)(void);
+  /* What was written to it last; borrowed until the next write. */
+  opyard_str (*status_text)(const opyard_status* status);
 } opyard_tensors;
 
 #ifdef __cplusplus
@@ -194,8 +200,8 @@ OPYARD_PLACE_IS(opyard_memory, bytes, 16);
 OPYARD_PLACE_IS(opyard_memory, device, 24);
 OPYARD_PLACE_IS(opyard_memory, deleter, 32);
 OPYARD_PLACE_IS(opyard_memory, context, 40);
-OPYARD_SIZE_IS(opyard_tensors, 176);
+OPYARD_SIZE_IS(opyard_tensors, 192);
 OPYARD_PLACE_IS(opyard_tensors, view, 8);
-OPYARD_PLACE_IS(opyard_tensors, device_named, 168);
+OPYARD_PLACE_IS(opyard_tensors, status_text, 184);
 
 #endif

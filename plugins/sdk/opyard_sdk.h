@@ -9,7 +9,7 @@
 #include "opyard/base/error.h"
 #include "opyard/base/fingerprint.h"
 #include "opyard/dispatch/library.h"
-#include "opyard_note.h"
+#include "plugins/sdk/plugin_options.h"
 
 // Makes a plugin of a shared object whose kernels stand in OPYARD_LIBRARY* blocks. Once, at
 // namespace scope:
@@ -24,58 +24,12 @@ namespace opyard::sdk {
 inline namespace abi_1 {
 #pragma GCC visibility push(hidden)
 
-struct PluginOptions {
-  // [control] Before the kernels are taken; what it began it has undone itself when it raises.
-  void (*start)(const opyard_host& host) = nullptr;
-  // [control] No call enters any more: end own threads, then wait for work that is under way. Both
-  // raise when the deadline (of CLOCK_MONOTONIC) passes first; the plugin is then never unloaded.
-  void (*quiesce)(uint64_t deadline_ns) = nullptr;
-  void (*drain)(uint64_t deadline_ns) = nullptr;
-  // [control] The end of what start began.
-  void (*stop)() noexcept = nullptr;
-  // [any] Extensions beside opyard.kernels, such as opyard.device; null for unknown ones.
-  const void* (*extension)(std::string_view id, uint32_t min_version) noexcept = nullptr;
-  // For the note: bits of opyard_plugin_kind; one of opyard_unload_class; dispatch keys and devices
-  // ("CPU", "device:toy"), and host extensions that it cannot do without, by commas.
-  uint32_t kind = OPYARD_KIND_KERNELS;
-  uint32_t unload_class = OPYARD_UNLOADABLE;
-  std::string_view claims = {};
-  std::string_view needs = {};
-};
-
 struct PluginFacts {
   std::string_view name;
   std::string_view version;
   PluginOptions options;
   LibraryRange (*blocks)();
 };
-
-// Too long a text for the note does not compile: its end is written outside.
-template <size_t N>
-constexpr void put_text(char (&place)[N], std::string_view text) {
-  for (size_t i = 0; i < text.size(); ++i) place[i] = text[i];
-  place[text.size()] = 0;
-}
-
-constexpr opyard_note_section note_of(const PluginFacts& facts) {
-  opyard_note_section made{
-      sizeof(OPYARD_NOTE_OWNER), sizeof(opyard_note), OPYARD_NOTE_TYPE, OPYARD_NOTE_OWNER, {}};
-  opyard_note& note = made.note;
-  note.struct_size = sizeof(opyard_note);
-  note.magic = OPYARD_NOTE_MAGIC;
-  note.kind = facts.options.kind;
-  note.abi_min = OPYARD_ABI_OLDEST;
-  note.abi_max = OPYARD_ABI_VERSION;
-  note.unload_class = facts.options.unload_class;
-  note.isa_level = OPYARD_ISA_LEVEL_HERE;
-  note.isa_features = OPYARD_ISA_FEATURES_HERE;
-  put_text(note.name, facts.name);
-  put_text(note.version, facts.version);
-  put_text(note.fingerprint, OPYARD_BUILD_FINGERPRINT);
-  put_text(note.claims, facts.options.claims);
-  put_text(note.needs, facts.options.needs);
-  return made;
-}
 
 inline opyard_str as_str(std::string_view text) {
   return {text.data(), static_cast<uint32_t>(text.size()), 0};
@@ -200,7 +154,8 @@ inline int32_t shake_hands(const PluginFacts& facts, const opyard_plugin_table* 
   static constexpr ::opyard::sdk::PluginFacts opyard_plugin_facts{                    \
       name, version, ::opyard::sdk::PluginOptions{__VA_ARGS__}, &opyard_blocks_here}; \
   OPYARD_NOTE_ATTRIBUTES static constexpr opyard_note_section opyard_note_here =      \
-      ::opyard::sdk::note_of(opyard_plugin_facts);                                    \
+      ::opyard::sdk::note_of(name, version, opyard_plugin_facts.options,              \
+                             OPYARD_BUILD_FINGERPRINT);                               \
   static int32_t opyard_plugin_init(const opyard_host* host, void** instance,         \
                                     opyard_status* status) {                          \
     return ::opyard::sdk::init(opyard_plugin_facts, host, instance, status);          \

@@ -299,5 +299,17 @@ TEST_F(HostTensors, DevicesAreFoundByName) {
   expect_refused(tensors.device_named({nullptr, 3, 0}, &device, &status), "null pointer");
 }
 
+TEST_F(HostTensors, AThreadHasAStatusOfItsOwn) {
+  opyard_status* own = tensors.own_status();
+  EXPECT_EQ(tensors.status_text(own).size, 0u);
+  opyard_device device{};
+  EXPECT_NE(tensors.device_named(text("nowhere"), &device, own), 0);
+  const opyard_str why = tensors.status_text(own);
+  EXPECT_NE(std::string_view(why.data, why.size).find("nowhere"), std::string_view::npos);
+  EXPECT_EQ(tensors.own_status(), own);
+  EXPECT_EQ(tensors.status_text(own).size, 0u);
+  EXPECT_EQ(tensors.status_text(nullptr).size, 0u);
+}
+
 }  // namespace
 }  // namespace opyard::plugin

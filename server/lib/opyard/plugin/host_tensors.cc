@@ -342,6 +342,16 @@ int32_t device_named(opyard_str name, opyard_device* device, opyard_status* stat
   });
 }
 
+opyard_status* own_status() {
+  thread_local opyard_status status;
+  status = {};
+  return &status;
+}
+opyard_str status_text(const opyard_status* status) {
+  if (!status) return {nullptr, 0, 0};
+  return {status->message.data(), static_cast<uint32_t>(status->message.size()), 0};
+}
+
 }  // namespace
 
 const opyard_tensors kHostTensors = {sizeof(opyard_tensors),
@@ -366,6 +376,8 @@ const opyard_tensors kHostTensors = {sizeof(opyard_tensors),
                                      &make_values,
                                      &value_retain,
                                      &value_release,
-                                     &device_named};
+                                     &device_named,
+                                     &own_status,
+                                     &status_text};
 
 }  // namespace opyard::plugin

@@ -1,13 +1,11 @@
 #include "plugins/sdk/opyard_sdk.h"
 
 #include <gtest/gtest.h>
-#include <link.h>
 
-#include <cstring>
-#include <optional>
 #include <string>
 
 #include "opyard/core/tensor.h"
+#include "tests/unit/plugins/sdk/own_note.h"
 
 // This program is a plugin too: its entry is called as the host would call it.
 namespace {
@@ -84,32 +82,8 @@ TEST(Sdk, ShakesHands) {
   EXPECT_EQ(answer.table->struct_size, sizeof(opyard_plugin_table));
 }
 
-// The notes of this program, as the loader has mapped them: looks for ours.
-int find_note(dl_phdr_info* object, size_t, void* found) {
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const auto& header = object->dlpi_phdr[i];
-    if (header.p_type != PT_NOTE || header.p_align > 4) continue;
-    const auto* at = reinterpret_cast<const char*>(object->dlpi_addr + header.p_vaddr);
-    const char* end = at + header.p_memsz;
-    while (at < end) {
-      ElfW(Nhdr) note;
-      std::memcpy(&note, at, sizeof(note));
-      const char* owner = at + sizeof(note);
-      const char* content = owner + (note.n_namesz + 3) / 4 * 4;
-      if (std::string_view(owner, note.n_namesz) == std::string_view("OPYARD", 7) &&
-          note.n_type == OPYARD_NOTE_TYPE && note.n_descsz == sizeof(opyard_note)) {
-        std::memcpy(&static_cast<std::optional<opyard_note>*>(found)->emplace(), content,
-                    sizeof(opyard_note));
-      }
-      at = content + (note.n_descsz + 3) / 4 * 4;
-    }
-  }
-  return 1;  // the program comes first
-}
-
 TEST(Sdk, TheNoteSaysWhatTheHandshakeSays) {
-  std::optional<opyard_note> note;
-  dl_iterate_phdr(&find_note, &note);
+  const std::optional<opyard_note> note = testing::own_note();
   ASSERT_TRUE(note);
   EXPECT_EQ(note->struct_size, sizeof(opyard_note));
   EXPECT_EQ(note->magic, OPYARD_NOTE_MAGIC);
