@@ -89,7 +89,7 @@ class ElfReader {
  private:
   template <typename... Parts>
   std::string refusal(const Parts&... parts) const {
-    return str_cat("'", file_.path(), "' is no plugin of this machine: ", parts...);
+    return str_cat("'", file_.name(), "' is no plugin for this machine: ", parts...);
   }
 
   // The bytes [offset, offset + size) of the file.
@@ -361,6 +361,6 @@ class ElfReader {
   mutable uint64_t text_bytes_ = 0;
 };
 
-ElfFile::ElfFile(const SourceFile& file) : path_(file.path()) { ElfReader(file, *this).read(); }
+ElfFile::ElfFile(const SourceFile& file) : name_(file.name()) { ElfReader(file, *this).read(); }
 
 }  // namespace opyard::plugin

@@ -36,7 +36,7 @@ class ElfFile {
   ElfFile(ElfFile&&) = default;
   ElfFile(const ElfFile&) = delete;  // symbols_ points into texts_
 
-  const std::string& path() const noexcept { return path_; }
+  const std::string& name() const noexcept { return name_; }  // of the file
   bool has_thread_locals() const noexcept { return has_tls_; }
   // Wanted by its PT_GNU_STACK, or by having none.
   bool has_executable_stack() const noexcept { return executable_stack_; }
@@ -55,7 +55,7 @@ class ElfFile {
  private:
   friend class ElfReader;
 
-  std::string path_;
+  std::string name_;
   bool has_tls_ = false;
   bool executable_stack_ = true;
   bool writable_code_ = false;

@@ -8,6 +8,7 @@
 #include <system_error>
 
 #include "opyard/base/check.h"
+#include "opyard/plugin/hooks.h"
 #include "opyard/plugin/loaded.h"
 
 namespace opyard::plugin {
@@ -28,6 +29,10 @@ const LoadedObject* find_path(const std::vector<LoadedObject>& objects, const st
   const auto found = std::find_if(objects.begin(), objects.end(),
                                   [&](const LoadedObject& object) { return object.path == path; });
   return found == objects.end() ? nullptr : &*found;
+}
+
+std::string name_of(const LoadedObject& object) {
+  return object.soname.empty() ? base_name(object.path) : object.soname;
 }
 
 // Which loaded object a needed name means.
@@ -85,13 +90,18 @@ std::unique_ptr<Image> Image::map(const StoredFile& file, const LintReport& repo
 void Image::open() {
   // Somebody else's image would answer to the same name.
   OPYARD_CHECK(!is_mapped(), kFailedPrecondition, "'", file_.path, "' is mapped already");
+  std::vector<std::string> before;
+  for (const LoadedObject& object : loaded_objects()) before.push_back(object.path);
   handle_ = dlopen(file_.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   OPYARD_CHECK(handle_, kFailedPrecondition, "'", file_.name,
                "' cannot be loaded: ", loader_says());
   const std::string folder = file_.folder + "/";
   for (const LoadedObject& object : loaded_objects()) {
-    if (!starts_with(object.path, folder)) continue;
-    ranges_.insert(ranges_.end(), object.ranges.begin(), object.ranges.end());
+    if (starts_with(object.path, folder)) {
+      ranges_.insert(ranges_.end(), object.ranges.begin(), object.ranges.end());
+    } else if (std::find(before.begin(), before.end(), object.path) == before.end()) {
+      arrived_.push_back(object.path);
+    }
   }
 }
 
@@ -110,15 +120,25 @@ void Image::find_private_libraries() {
   }
 }
 
+std::vector<std::string> Image::pinned_dependencies() const {
+  const std::lock_guard lock(mutex_);
+  return pinned_;
+}
+
+void Image::note_pinned(const std::string& name) {
+  const std::lock_guard lock(mutex_);
+  if (std::find(pinned_.begin(), pinned_.end(), name) == pinned_.end()) pinned_.push_back(name);
+}
+
 // A plugin's going must not unmap the code that the workers of such a pool wait in.
 void Image::pin_thread_pools() {
   const std::vector<LoadedObject> objects = loaded_objects();
   const LoadedObject* mine = find_path(objects, file_.path);
   if (!mine) return;
   for (const LoadedObject* object : closure_of(objects, mine)) {
-    const std::string name = object->soname.empty() ? base_name(object->path) : object->soname;
-    if (!is_pinned_library(name)) continue;
-    if (std::find(pinned_.begin(), pinned_.end(), name) == pinned_.end()) pinned_.push_back(name);
+    const std::string name = name_of(*object);
+    const bool came = std::find(arrived_.begin(), arrived_.end(), object->path) != arrived_.end();
+    if (is_pinned_library(name) || (came && object->never_leaves)) note_pinned(name);
     if (!is_thread_pool_runtime(name)) continue;
     void* handle = dlopen(object->path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
     OPYARD_CHECK(handle, kFailedPrecondition, "'", file_.name, "' brings ", name,
@@ -126,9 +146,17 @@ void Image::pin_thread_pools() {
   }
 }
 
+// What came with it and did not go with it, whoever may use it by now.
+void Image::note_left_behind() {
+  const std::vector<LoadedObject> objects = loaded_objects();
+  for (const std::string& path : arrived_) {
+    if (const LoadedObject* object = find_path(objects, path)) note_pinned(name_of(*object));
+  }
+}
+
 bool Image::contains(const void* place) const noexcept {
   const auto address = reinterpret_cast<uintptr_t>(place);
-  return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
+  return !gone_ && std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
     return address >= range.first && address < range.second;
   });
 }
@@ -146,6 +174,11 @@ std::vector<ThreadInside> Image::threads_inside() const {
   return threads;
 }
 
+std::vector<std::string> Image::hooks_inside() const {
+  return hooks_into(
+      [&](uintptr_t place) { return contains(reinterpret_cast<const void*>(place)); });
+}
+
 bool Image::is_mapped() const {
   const std::string folder = file_.folder + "/";
   const std::vector<LoadedObject> objects = loaded_objects();
@@ -156,22 +189,26 @@ bool Image::is_mapped() const {
 }
 
 std::optional<std::string> Image::unmap() {
-  const std::vector<ThreadInside> threads = threads_inside();
-  if (!threads.empty() && is_mapped()) {
-    return str_cat("its thread ", threads.front().id, " ('", threads.front().name, "')",
-                   threads.size() > 1 ? str_cat(" and ", threads.size() - 1, " more") : "",
-                   " still runs; quiesce has to end it");
+  if (is_mapped()) {
+    const std::vector<ThreadInside> threads = threads_inside();
+    if (!threads.empty()) {
+      return str_cat("its thread ", threads.front().id, " ('", threads.front().name, "')",
+                     threads.size() > 1 ? str_cat(" and ", threads.size() - 1, " more") : "",
+                     " still runs; quiesce has to end it");
+    }
+    const std::vector<std::string> hooks = hooks_inside();
+    if (!hooks.empty()) return hooks.front();
   }
   // Once closed, a handle of the moment makes the loader look again.
   if (!handle_) handle_ = dlopen(file_.path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (handle_) {
-    entry_ = nullptr;
     const bool failed = dlclose(handle_) != 0;
     handle_ = nullptr;
     if (failed) return str_cat("the loader does not close it: ", loader_says());
   }
+  note_left_behind();
   if (!is_mapped()) {
-    ranges_.clear();
+    gone_ = true;
     return std::nullopt;
   }
   return why_still_mapped();

@@ -59,9 +59,9 @@ bool is_exported(const ElfSymbol& symbol) {
 
 class Linter {
  public:
-  explicit Linter(const ElfFile& file) : file_(file) {}
+  Linter(const ElfFile& file, LintReport& report) : file_(file), report_(report) {}
 
-  LintReport run(const HostOffers& host) {
+  void check_plugin(const HostOffers& host) {
     report_.note = read_note(file_, host);
     report_.build_id = file_.build_id();
     report_.needed = file_.needed();
@@ -69,14 +69,31 @@ class Linter {
     check_exports();
     check_imports();
     check_needed();
-    check_claim();
-    return std::move(report_);
+  }
+
+  // What it exports is its own affair, but for what pins it.
+  void check_library() {
+    subject_ = str_cat("Its library ", shown(file_.name()));
+    check_segments();
+    check_unique();
+    check_imports();
+    check_needed();
+  }
+
+  void check_claim() {
+    if (report_.note.unload_class == OPYARD_NEVER_UNLOADABLE) {
+      report_.pins.emplace_back("Its author says that it cannot be unloaded.");
+    }
+    if (report_.note.unload_class == OPYARD_UNLOADABLE && !report_.pinned_dependencies.empty()) {
+      report_.warnings.push_back(str_cat("It calls itself unloadable, but what it brings stays: ",
+                                         report_.pinned_dependencies.front(), "."));
+    }
   }
 
  private:
   template <typename... Parts>
   std::string refusal(const Parts&... parts) const {
-    return str_cat("the plugin '", file_.path(), "' is refused: ", parts...);
+    return str_cat("the plugin '", file_.name(), "' is refused: ", parts...);
   }
 
   void check_segments() {
@@ -92,20 +109,20 @@ class Linter {
     OPYARD_CHECK(!(file_.flags_1() & (DF_1_NOOPEN | DF_1_PIE)), kFailedPrecondition,
                  refusal("it is a program or is marked as not to be opened; link it with -shared"));
     if (file_.has_writable_code()) {
-      report_.warnings.emplace_back("It has a segment that is writable and executable.");
+      report_.warnings.push_back(
+          str_cat(subject_, " has a segment that is writable and executable."));
     }
     if (file_.flags_1() & DF_1_NODELETE) {
-      report_.pins.emplace_back(
-          "It is marked as never to be unloaded (DF_1_NODELETE); link it without -z nodelete.");
+      report_.pins.push_back(str_cat(
+          subject_,
+          " is marked as never to be unloaded (DF_1_NODELETE); link it without -z nodelete."));
     }
   }
 
   void check_exports() {
     const ElfSymbol* entry = nullptr;
     std::vector<std::string_view> others;
-    std::vector<std::string_view> unique;
     for (const ElfSymbol& symbol : file_.symbols()) {
-      if (symbol.defined && symbol.binding == STB_GNU_UNIQUE) unique.push_back(symbol.name);
       if (!is_exported(symbol)) continue;
       if (symbol.name == kEntry) {
         entry = &symbol;
@@ -123,11 +140,18 @@ class Linter {
                   " besides ", kEntry, " (", listed(others),
                   "); others may bind to them. Use a version script or -fvisibility=hidden."));
     }
-    if (!unique.empty()) {
-      report_.pins.push_back(str_cat(
-          "It defines ", unique.size(), " unique symbol", unique.size() == 1 ? "" : "s", " (",
-          listed(unique), "); compile it with -fno-gnu-unique or keep them out of its exports."));
+    check_unique();
+  }
+
+  void check_unique() {
+    std::vector<std::string_view> unique;
+    for (const ElfSymbol& symbol : file_.symbols()) {
+      if (symbol.defined && symbol.binding == STB_GNU_UNIQUE) unique.push_back(symbol.name);
     }
+    if (unique.empty()) return;
+    report_.pins.push_back(str_cat(
+        subject_, " defines ", unique.size(), " unique symbol", unique.size() == 1 ? "" : "s", " (",
+        listed(unique), "); compile it with -fno-gnu-unique or keep them out of its exports."));
   }
 
   static std::string listed(const std::vector<std::string_view>& names) {
@@ -147,12 +171,12 @@ class Linter {
       const std::string_view name = symbol.name;
       if (name == "__cxa_thread_atexit" || name == "__cxa_thread_atexit_impl") {
         report_.pins.push_back(
-            str_cat("It has thread_local variables with destructors (it calls ", name,
+            str_cat(subject_, " has thread_local variables with destructors (it calls ", name,
                     "): each thread that touched one keeps it mapped until that thread ends."));
       }
       if (name == "pthread_key_create" || name == "tss_create") {
         report_.warnings.push_back(
-            str_cat("It makes keys with ", name,
+            str_cat(subject_, " makes keys with ", name,
                     ": one with a destructor that is not deleted in fini ends the process later."));
       }
       threads |= name == "pthread_create" || name == "thrd_create" ||
@@ -162,11 +186,11 @@ class Linter {
       }
     }
     if (threads) {
-      report_.remarks.emplace_back("It starts threads; quiesce has to end them.");
+      report_.remarks.push_back(str_cat(subject_, " starts threads; quiesce has to end them."));
     }
     if (!forbidden.empty()) {
       report_.warnings.push_back(
-          str_cat("It calls ", listed(forbidden), ", which change the whole process."));
+          str_cat(subject_, " calls ", listed(forbidden), ", which change the whole process."));
     }
   }
 
@@ -181,22 +205,17 @@ class Linter {
         OPYARD_CHECK(!belongs_to(needed, refused.library), kFailedPrecondition,
                      refusal("it needs ", shown(needed), ": ", refused.reason));
       }
-      if (is_pinned_library(needed)) report_.pinned_dependencies.push_back(needed);
-    }
-  }
-
-  void check_claim() {
-    if (report_.note.unload_class == OPYARD_NEVER_UNLOADABLE) {
-      report_.pins.emplace_back("Its author says that it cannot be unloaded.");
-    }
-    if (report_.note.unload_class == OPYARD_UNLOADABLE && !report_.pinned_dependencies.empty()) {
-      report_.warnings.push_back(str_cat("It calls itself unloadable, but what it brings stays: ",
-                                         report_.pinned_dependencies.front(), "."));
+      auto& pinned = report_.pinned_dependencies;
+      if (is_pinned_library(needed) &&
+          std::find(pinned.begin(), pinned.end(), needed) == pinned.end()) {
+        pinned.push_back(needed);
+      }
     }
   }
 
   const ElfFile& file_;
-  LintReport report_;
+  LintReport& report_;
+  std::string subject_ = "It";
 };
 
 }  // namespace
@@ -213,12 +232,29 @@ bool is_pinned_library(std::string_view library) noexcept {
 }
 
 LintReport lint(const SourceFile& file, const HostOffers& host) {
+  LintReport report;
   const ElfFile elf(file);
-  return Linter(elf).run(host);
+  Linter linter(elf, report);
+  linter.check_plugin(host);
+  linter.check_claim();
+  return report;
 }
 
 LintReport lint(const std::string& path, const HostOffers& host) {
   return lint(SourceFile(path), host);
+}
+
+LintReport lint(const StoredFile& stored, const HostOffers& host) {
+  LintReport report;
+  const ElfFile elf{SourceFile(stored.path)};
+  Linter linter(elf, report);
+  linter.check_plugin(host);
+  for (const std::string& name : stored.private_libraries) {
+    const ElfFile library{SourceFile(stored.folder + "/" + name)};
+    Linter(library, report).check_library();
+  }
+  linter.check_claim();
+  return report;
 }
 
 }  // namespace opyard::plugin

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "opyard/plugin/file_store.h"
 #include "opyard/plugin/note.h"
 #include "opyard/plugin/source_file.h"
 
@@ -31,6 +32,8 @@ struct LintReport {
 LintReport lint(const SourceFile& file, const HostOffers& host = {});
 // Besides these, NOT_FOUND for a file that is not there.
 LintReport lint(const std::string& path, const HostOffers& host = {});
+// The libraries that it brings along are held to the same, but need no note and no entry.
+LintReport lint(const StoredFile& stored, const HostOffers& host = {});
 
 // Is it one of those whose threads must not lose their code: loaded once, kept for ever?
 bool is_thread_pool_runtime(std::string_view library) noexcept;

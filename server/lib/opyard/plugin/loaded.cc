@@ -25,6 +25,7 @@ void read_dynamic(const dl_phdr_info& info, const ElfW(Dyn) * entries, LoadedObj
   if (texts < info.dlpi_addr) texts += info.dlpi_addr;
   const auto* names = reinterpret_cast<const char*>(texts);
   for (const ElfW(Dyn)* entry = entries; entry->d_tag != DT_NULL; ++entry) {
+    if (entry->d_tag == DT_FLAGS_1) object.never_leaves = entry->d_un.d_val & DF_1_NODELETE;
     if (entry->d_tag == DT_SONAME) object.soname = names + entry->d_un.d_val;
     if (entry->d_tag == DT_NEEDED) object.needed.emplace_back(names + entry->d_un.d_val);
   }

@@ -12,6 +12,7 @@ struct LoadedObject {
   std::string path;  // as it was opened; empty for the program itself
   std::string soname;
   std::vector<std::string> needed;
+  bool never_leaves = false;                            // DF_1_NODELETE
   std::vector<std::pair<uintptr_t, uintptr_t>> ranges;  // of its segments: first byte, behind last
 };
 

@@ -32,7 +32,7 @@ bool same_letters(std::string_view a, std::string_view b) {
 
 class NoteReader {
  public:
-  NoteReader(const ElfFile& file, const HostOffers& host) : path_(file.path()), host_(host) {}
+  NoteReader(const ElfFile& file, const HostOffers& host) : name_(file.name()), host_(host) {}
 
   NoteFacts check(const opyard_note& note) const {
     NoteFacts facts;
@@ -55,7 +55,7 @@ class NoteReader {
 
   template <typename... Parts>
   std::string refusal(const Parts&... parts) const {
-    return str_cat("the plugin '", path_, "' is refused: ", parts...);
+    return str_cat("the plugin '", name_, "' is refused: ", parts...);
   }
 
  private:
@@ -172,7 +172,7 @@ class NoteReader {
                                                                : std::string_view();
   }
 
-  const std::string& path_;
+  const std::string& name_;
   const HostOffers& host_;
 };
 

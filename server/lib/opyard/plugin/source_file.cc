@@ -7,6 +7,8 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <filesystem>
+#include <system_error>
 #include <utility>
 
 #include "opyard/base/check.h"
@@ -82,10 +84,34 @@ SourceFile::SourceFile(const std::string& path) : path_(path) {
   }
 }
 
+SourceFile SourceFile::follow(const std::string& path) {
+  constexpr int kMostLinks = 8;
+  std::string at = path;
+  std::vector<std::string> folders;
+  for (int hops = 0;; ++hops) {
+    std::error_code error;
+    const std::filesystem::path link(at);
+    if (!std::filesystem::is_symlink(link, error)) break;
+    OPYARD_CHECK(hops < kMostLinks, kFailedPrecondition, "'", path, "' leads over more than ",
+                 kMostLinks, " symbolic links");
+    const std::filesystem::path target = std::filesystem::read_symlink(link, error);
+    OPYARD_CHECK(!error, kNotFound, "the symbolic link '", at,
+                 "' cannot be read: ", error.message());
+    folders.push_back(link.has_parent_path() ? link.parent_path().string() : ".");
+    at = (std::filesystem::path(folders.back()) / target).string();
+  }
+  SourceFile file(at);
+  for (const std::string& folder : folders) {
+    file.link_folders_.push_back(open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  }
+  return file;
+}
+
 SourceFile::SourceFile(SourceFile&& other) noexcept
     : path_(std::move(other.path_)),
       name_(std::move(other.name_)),
       folder_(std::exchange(other.folder_, -1)),
+      link_folders_(std::exchange(other.link_folders_, {})),
       file_(std::exchange(other.file_, -1)),
       size_(other.size_),
       owner_is_checked_(other.owner_is_checked_) {}
@@ -93,11 +119,15 @@ SourceFile::SourceFile(SourceFile&& other) noexcept
 SourceFile::~SourceFile() {
   if (file_ >= 0) close(file_);
   if (folder_ >= 0) close(folder_);
+  for (const int folder : link_folders_) {
+    if (folder >= 0) close(folder);
+  }
 }
 
 void SourceFile::check_owner() const {
   check_owner_of(file_, "the file", path_);
   check_owner_of(folder_, "the folder", path_);
+  for (const int folder : link_folders_) check_owner_of(folder, "the folder of a link", path_);
   owner_is_checked_ = true;
 }
 

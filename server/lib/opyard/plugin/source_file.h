@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace opyard::plugin {
 
@@ -17,6 +18,9 @@ class SourceFile {
   // link, for what is no regular file, for one that is empty or larger than kLargestFile, and for a
   // name with characters that do not print.
   explicit SourceFile(const std::string& path);
+  // The same for a name that may be a symbolic link: the file that it leads to, by at most eight
+  // links. check_owner then looks at the folder of each link, too.
+  static SourceFile follow(const std::string& path);
   SourceFile(SourceFile&& other) noexcept;
   SourceFile& operator=(SourceFile&&) = delete;
   ~SourceFile();
@@ -38,6 +42,7 @@ class SourceFile {
   std::string path_;
   std::string name_;
   int folder_ = -1;
+  std::vector<int> link_folders_;
   int file_ = -1;
   uint64_t size_ = 0;
   mutable bool owner_is_checked_ = false;

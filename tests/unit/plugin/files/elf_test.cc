@@ -60,6 +60,27 @@ TEST(ElfFile, WhatIsNoPluginIsNamed) {
   EXPECT_REFUSED(elf_of(path), kFailedPrecondition, "at most");
 }
 
+TEST(SourceFile, LinksAreFollowedOnRequest) {
+  namespace fs = std::filesystem;
+  const Folder folder;
+  fs::create_directory(folder / "links");
+  write_file(folder / "real.so", "x");
+  fs::create_symlink("../real.so", folder / "links/one.so");
+  fs::create_symlink(folder / "links/one.so", folder / "two.so");
+  const SourceFile file = SourceFile::follow(folder / "two.so");
+  EXPECT_EQ(file.name(), "real.so");
+  file.check_owner();
+  EXPECT_EQ(SourceFile::follow(folder / "real.so").name(), "real.so");
+  // Who can change a link's folder chooses the file.
+  ASSERT_EQ(chmod((folder / "links").c_str(), 0777), 0);
+  EXPECT_REFUSED(SourceFile::follow(folder / "two.so").check_owner(), kPermissionDenied,
+                 "of a link");
+  fs::create_symlink("round.so", folder / "round.so");
+  EXPECT_REFUSED(SourceFile::follow(folder / "round.so"), kFailedPrecondition, "more than 8");
+  fs::create_symlink("nowhere.so", folder / "dangling.so");
+  EXPECT_REFUSED(SourceFile::follow(folder / "dangling.so"), kNotFound, "nowhere.so");
+}
+
 TEST(ElfFile, AnotherMachineOrKindIsNamed) {
   const Folder folder;
   const std::string path = folder / "file.so";

@@ -7,6 +7,7 @@
 
 #include "files.h"
 #include "module.h"
+#include "opyard/plugin/hooks.h"
 #include "opyard/plugin/loaded.h"
 
 namespace opyard::plugin {
@@ -183,6 +184,50 @@ TEST_F(ImageTest, ItsOwnLibraryIsUsedAndGoesWithIt) {
   EXPECT_FALSE(mappings_of(image->file().folder + "/libopyard_test_private.so.1").empty());
   EXPECT_EQ(image->unmap(), std::nullopt);
   EXPECT_TRUE(mappings_of(image->file().folder + "/").empty());
+}
+
+// Closing it would leave the process with an address that nothing lies behind.
+TEST_F(ImageTest, WhatWouldCallItLaterKeepsItMapped) {
+  ASSERT_TRUE(can_see_pthread_keys());
+  const std::pair<const char*, const char*> cases[] = {
+      {"signal_handler", "handler of the signal 12 (USR2) is still in place"},
+      {"pthread_key", "still has a destructor"},
+      {"terminate_handler", "its terminate handler"}};
+  for (const auto& [name, text] : cases) {
+    control_.go = false;
+    const auto image = map(name);
+    EXPECT_TRUE(image->hooks_inside().empty()) << name;
+    ASSERT_EQ(call(*image), 0) << name;
+    EXPECT_EQ(image->hooks_inside().size(), 1u) << name;
+    const auto cause = image->unmap();
+    ASSERT_TRUE(cause.has_value()) << name;
+    EXPECT_NE(cause->find(text), std::string::npos) << *cause;
+    control_.go = true;
+    ASSERT_EQ(call(*image), 0) << name;  // it is still there, and undoes it
+    EXPECT_EQ(image->unmap(), std::nullopt) << name;
+  }
+}
+
+#if !defined(__clang__)
+TEST_F(ImageTest, ALibraryOfItsOwnMayKeepItAndIsNamed) {
+  const StoredFile stored = store_.store(module_path("private_unique"), 500);
+  const auto image = Image::map(stored, lint(stored));
+  EXPECT_EQ(call(*image), 21);
+  const auto cause = image->unmap();
+  ASSERT_TRUE(cause.has_value());
+  EXPECT_NE(cause->find("Its library libopyard_test_unique.so.1 defines 1 unique symbol"),
+            std::string::npos)
+      << *cause;
+}
+#endif
+
+TEST_F(ImageTest, LibrariesThatStayAreReported) {
+  const auto image = map("sticky");
+  EXPECT_EQ(call(*image), 31);
+  const std::vector<std::string> wanted = {"libopyard_test_sticky.so.1"};
+  EXPECT_EQ(image->pinned_dependencies(), wanted);
+  EXPECT_EQ(image->unmap(), std::nullopt);
+  EXPECT_EQ(image->pinned_dependencies(), wanted);
 }
 
 TEST_F(ImageTest, ALibraryOfAnOlderGenerationIsNotTakenForItsOwn) {

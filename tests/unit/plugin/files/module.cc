@@ -4,6 +4,9 @@
 
 #include <pthread.h>
 
+#include <csignal>
+#include <cstdlib>
+#include <exception>
 #include <memory>
 #include <thread>
 
@@ -43,7 +46,9 @@ asm(".text\n.quad text_relocation_here\ntext_relocation_here: .quad 0\n.globl "
 extern "C" int opyard_test_that_is_nowhere();
 #endif
 
-#if defined(MODULE_private) || defined(MODULE_needs_cuda)
+#if defined(MODULE_private) || defined(MODULE_needs_cuda) || defined(MODULE_private_unique) || \
+    defined(MODULE_sticky)
+#define MODULE_calls_library
 extern "C" int library_answer();
 #endif
 
@@ -91,7 +96,24 @@ thread_local Leaves leaves;
   return 1;
 #elif defined(MODULE_missing)
   return opyard_test_that_is_nowhere();
-#elif defined(MODULE_private) || defined(MODULE_needs_cuda)
+#elif defined(MODULE_signal_handler)
+  static struct sigaction former;
+  if (control.go) return sigaction(SIGUSR2, &former, nullptr);
+  struct sigaction mine {};
+  mine.sa_handler = [](int) {};
+  return sigaction(SIGUSR2, &mine, &former);
+#elif defined(MODULE_pthread_key)
+  static pthread_key_t key;
+  return control.go ? pthread_key_delete(key) : pthread_key_create(&key, [](void*) {});
+#elif defined(MODULE_terminate_handler)
+  static std::terminate_handler former;
+  if (control.go) {
+    std::set_terminate(former);
+  } else {
+    former = std::set_terminate([] { std::abort(); });
+  }
+  return 0;
+#elif defined(MODULE_calls_library)
   return library_answer();
 #elif defined(MODULE_openmp)
   int sum = 0;
