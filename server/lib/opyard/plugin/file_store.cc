@@ -198,6 +198,7 @@ Copied copy_to(const SourceFile& source, const std::string& path) {
     XXH3_128bits_update(state.get(), room.data(), static_cast<size_t>(got));
     write_all(to.get(), room.data(), static_cast<size_t>(got), path);
   }
+  // A full disk shows here at the latest. The names need no sync: after a crash they are swept.
   if (fsync(to.get()) != 0 || fchmod(to.get(), 0444) != 0) {
     raise_system(errno, "cannot finish the file", path);
   }
@@ -266,11 +267,6 @@ void copy_private(const SourceFile& source, const std::string& folder, StoredFil
   }
 }
 
-void sync_folder(const std::string& path) {
-  const Descriptor folder(open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (folder.get() >= 0) fsync(folder.get());
-}
-
 }  // namespace
 
 FileStore::FileStore(const std::string& base) {
@@ -313,7 +309,6 @@ StoredFile FileStore::store(const SourceFile& source, uint64_t generation) {
     stored.hash = copied.hash;
     stored.bytes = copied.bytes;
     copy_private(source, making, stored);
-    sync_folder(making);
     stored.folder = str_cat(folder_, "/", stored.hash, "-g", generation);
     stored.path = str_cat(stored.folder, "/", stored.name);
     if (rename(making.c_str(), stored.folder.c_str()) != 0) {
@@ -321,7 +316,6 @@ StoredFile FileStore::store(const SourceFile& source, uint64_t generation) {
                    generation, " of '", source.path(), "' is stored already");
       raise_system(errno, "cannot make the folder", stored.folder);
     }
-    sync_folder(folder_);
     return stored;
   } catch (...) {
     remove_tree(making);

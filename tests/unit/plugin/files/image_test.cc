@@ -243,6 +243,18 @@ TEST_F(ImageTest, ALibraryOfAnOlderGenerationIsNotTakenForItsOwn) {
   EXPECT_EQ(second->unmap(), std::nullopt);
 }
 
+// Somebody else in the process got our library by its name.
+TEST_F(ImageTest, WhoeverDependsOnItIsNamed) {
+  const auto image = map("private");
+  void* other = dlopen(module_path("private", "b").c_str(), RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(other, nullptr);
+  const auto cause = image->unmap();
+  ASSERT_TRUE(cause.has_value());
+  EXPECT_NE(cause->find("b/private.so depends on it"), std::string::npos) << *cause;
+  dlclose(other);
+  EXPECT_EQ(image->unmap(), std::nullopt);
+}
+
 TEST_F(ImageTest, AnImageIsMappedOnce) {
   const auto image = map("good");
   EXPECT_REFUSED(Image::map(image->file(), LintReport()), kFailedPrecondition, "mapped already");

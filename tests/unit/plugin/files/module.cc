@@ -21,7 +21,9 @@ OPYARD_NOTE("module", "1.0.0", OPYARD_KIND_KERNELS, OPYARD_UNLOADABLE, "CPU,devi
 #endif
 
 #ifdef MODULE_two_notes
-OPYARD_NOTE_ATTRIBUTES static const opyard_note_section second_note = opyard_note_here;
+namespace second {
+OPYARD_NOTE("module", "1.0.0", OPYARD_KIND_KERNELS, OPYARD_UNLOADABLE, "CPU", "", "");
+}
 #endif
 
 #ifdef MODULE_unique
