@@ -1,32 +1,78 @@
-# opyard_add_plugin(NAME source... [LIBS lib...] [DEPENDS target...]): the plugin libopyard_plugin_NAME.so.
+# opyard_add_plugin(NAME source... [STABLE] [NO_INSTALL] [NO_LINT] [LIBS lib...] [DEPENDS target...]): the plugin
+# libopyard_plugin_NAME.so, target opyard_plugin_NAME, with the flags that let it be unloaded again; linted when linked.
+# STABLE: written in C or on opyard_stable.h; does not link libopyard and runs on every host of the interface.
+# NO_INSTALL, NO_LINT: for tests and examples.
 # Works in this repository and, after find_package(opyard), in a plugin author's own project.
 include_guard(GLOBAL)
+set(_OPYARD_ADD_PLUGIN_DIR "${CMAKE_CURRENT_LIST_DIR}")
+
+# What keeps a plugin mapped for ever, or lets two of them share state, is kept out: unique symbols, exports besides the
+# entry, symbols of archives, thread-local variables of the static kind. What is missing shows when it is linked or
+# loaded, not at the first call.
+function(_opyard_plugin_flags target)
+  target_compile_options(${target} PRIVATE -fvisibility=hidden -ftls-model=global-dynamic
+    $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>
+    $<$<COMPILE_LANG_AND_ID:CXX,GNU>:-fno-gnu-unique>)
+  set(exports "${_OPYARD_ADD_PLUGIN_DIR}/opyard_plugin.exports")
+  target_link_options(${target} PRIVATE -Wl,-z,now -Wl,--exclude-libs,ALL "-Wl,--version-script=${exports}")
+  set_property(TARGET ${target} APPEND PROPERTY LINK_DEPENDS "${exports}")
+  set(all_flags "${CMAKE_CXX_FLAGS} ${CMAKE_C_FLAGS} ${OPYARD_SANITIZE}")
+  if(NOT (all_flags MATCHES "fsanitize|address|thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang"))
+    target_link_options(${target} PRIVATE -Wl,--no-undefined)  # clang's sanitizers live in the program alone
+  endif()
+endfunction()
+
+# With the worker of this build, or of the installed Opyard. Without one nothing is checked here; the host will.
+function(_opyard_lint_plugin target)
+  if(TARGET opyard_options)
+    set(worker "${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/opyard-worker")
+    if(OPYARD_BUILD_DAEMON AND EXISTS "${PROJECT_SOURCE_DIR}/server/worker/CMakeLists.txt")
+      add_dependencies(${target} opyard_worker)
+    endif()
+  else()
+    set(worker "${opyard_WORKER}")
+  endif()
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+    COMMAND "${CMAKE_COMMAND}" "-DWORKER=${worker}" "-DPLUGIN=$<TARGET_FILE:${target}>"
+      -P "${_OPYARD_ADD_PLUGIN_DIR}/OpyardLintPlugin.cmake")
+endfunction()
 
 function(opyard_add_plugin name)
-  cmake_parse_arguments(A "" "" "LIBS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(A "STABLE;NO_INSTALL;NO_LINT" "" "LIBS;DEPENDS" ${ARGN})
   set(target opyard_plugin_${name})
   add_library(${target} MODULE ${A_UNPARSED_ARGUMENTS})
-  set_target_properties(${target} PROPERTIES PREFIX lib CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF)
-  # A unique symbol would pin the plugin in memory for ever and let two generations share state.
-  target_compile_options(${target} PRIVATE $<$<CXX_COMPILER_ID:GNU>:-fno-gnu-unique>)
-  target_link_options(${target} PRIVATE -Wl,-z,now)
-  target_link_libraries(${target} PRIVATE ${A_LIBS} opyard::opyard)
+  set_target_properties(${target} PROPERTIES PREFIX lib CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
+    C_STANDARD 11 C_STANDARD_REQUIRED ON C_EXTENSIONS OFF)
+  _opyard_plugin_flags(${target})
+  target_link_libraries(${target} PRIVATE ${A_LIBS} $<IF:$<BOOL:${A_STABLE}>,opyard::abi,opyard::opyard>)
   if(A_DEPENDS)
     add_dependencies(${target} ${A_DEPENDS})
   endif()
   if(TARGET opyard_options)  # inside the repository
     target_link_libraries(${target} PRIVATE opyard_options)
-    target_include_directories(${target} PRIVATE ${OPYARD_INCLUDE_ROOTS})
+    if(NOT A_STABLE)
+      target_include_directories(${target} PRIVATE ${OPYARD_INCLUDE_ROOTS})
+    endif()
     set(run_path "$ORIGIN/../..")
     if("opyard::openblas" IN_LIST A_LIBS)
       # The OpenMP build of OpenBLAS, whatever the alternatives system prefers.
       get_filename_component(openblas_dir "${OPYARD_LIB_OPENBLAS}" DIRECTORY)
       list(APPEND run_path "${openblas_dir}")
     endif()
-    set_target_properties(${target} PROPERTIES
-      LIBRARY_OUTPUT_DIRECTORY "${OPYARD_PLUGIN_DIR}" INSTALL_RPATH "${run_path}")
-    set_property(GLOBAL APPEND PROPERTY OPYARD_PLUGINS ${target})
+    if(A_NO_INSTALL)
+      set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/plugins"
+        INSTALL_RPATH "$ORIGIN/../../lib")
+    else()
+      set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${OPYARD_PLUGIN_DIR}"
+        INSTALL_RPATH "${run_path}")
+      set_property(GLOBAL APPEND PROPERTY OPYARD_PLUGINS ${target})
+    endif()
+  endif()
+  if(NOT A_NO_LINT)
+    _opyard_lint_plugin(${target})
   endif()
   # Where opyardd and yards look: `cmake --install … --prefix` with the prefix of Opyard makes it loadable by name.
-  install(TARGETS ${target} LIBRARY DESTINATION lib/opyard/plugins)
+  if(NOT A_NO_INSTALL)
+    install(TARGETS ${target} LIBRARY DESTINATION lib/opyard/plugins)
+  endif()
 endfunction()

@@ -7,7 +7,7 @@ if(NOT TARGET opyard)
   return()
 endif()
 
-install(TARGETS opyard EXPORT opyardTargets
+install(TARGETS opyard opyard_abi EXPORT opyardTargets
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY "${PROJECT_SOURCE_DIR}/server/lib/opyard" DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.def" PATTERN "*.inc")
@@ -19,11 +19,12 @@ install(DIRECTORY "${PROJECT_SOURCE_DIR}/plugins/abi/" DESTINATION ${CMAKE_INSTA
 set(OPYARD_PACKAGE_DIR "${CMAKE_INSTALL_LIBDIR}/cmake/opyard")
 configure_package_config_file("${CMAKE_CURRENT_LIST_DIR}/opyardConfig.cmake.in"
   "${PROJECT_BINARY_DIR}/opyardConfig.cmake" INSTALL_DESTINATION ${OPYARD_PACKAGE_DIR}
-  PATH_VARS CMAKE_INSTALL_LIBDIR)
+  PATH_VARS CMAKE_INSTALL_LIBDIR CMAKE_INSTALL_BINDIR)
 write_basic_package_version_file("${PROJECT_BINARY_DIR}/opyardConfigVersion.cmake" COMPATIBILITY SameMinorVersion)
 install(EXPORT opyardTargets NAMESPACE opyard:: DESTINATION ${OPYARD_PACKAGE_DIR})
 install(FILES "${PROJECT_BINARY_DIR}/opyardConfig.cmake" "${PROJECT_BINARY_DIR}/opyardConfigVersion.cmake"
-  "${CMAKE_CURRENT_LIST_DIR}/OpyardAddPlugin.cmake" DESTINATION ${OPYARD_PACKAGE_DIR})
+  "${CMAKE_CURRENT_LIST_DIR}/OpyardAddPlugin.cmake" "${CMAKE_CURRENT_LIST_DIR}/OpyardLintPlugin.cmake"
+  "${CMAKE_CURRENT_LIST_DIR}/opyard_plugin.exports" DESTINATION ${OPYARD_PACKAGE_DIR})
 
 configure_file("${CMAKE_CURRENT_LIST_DIR}/opyard.pc.in" "${PROJECT_BINARY_DIR}/opyard.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/opyard.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -12,6 +12,15 @@ function(opyard_add_folders)
   endforeach()
 endfunction()
 
+# opyard::abi: the headers of the C interface and of plugins/sdk, for plugins that do not link libopyard.
+add_library(opyard_abi INTERFACE)
+add_library(opyard::abi ALIAS opyard_abi)
+set_target_properties(opyard_abi PROPERTIES EXPORT_NAME abi)
+target_include_directories(opyard_abi INTERFACE
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}/plugins/abi>"
+  "$<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>"
+  "$<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>")
+
 function(_opyard_common target)
   target_include_directories(${target} PRIVATE ${OPYARD_INCLUDE_ROOTS})
   target_link_libraries(${target} PRIVATE opyard_options Threads::Threads)

@@ -1,0 +1,13 @@
+# cmake -DWORKER=… -DPLUGIN=… -P OpyardLintPlugin.cmake: has the worker read the plugin. Fails when a host would refuse
+# it; says what would keep it mapped. Nothing is done where there is no worker.
+if(NOT EXISTS "${WORKER}")
+  return()
+endif()
+execute_process(COMMAND "${WORKER}" lint "${PLUGIN}" RESULT_VARIABLE result OUTPUT_VARIABLE said ERROR_VARIABLE refused)
+if(NOT result EQUAL 0)
+  message(FATAL_ERROR "${refused}")
+endif()
+string(REGEX MATCHALL "(stays|warning) +[^\n]+" remarks "${said}")
+foreach(remark IN LISTS remarks)
+  message(STATUS "opyard lint: ${remark}")
+endforeach()
