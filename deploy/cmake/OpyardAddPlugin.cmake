@@ -1,7 +1,8 @@
-# opyard_add_plugin(NAME source... [STABLE] [NO_INSTALL] [NO_LINT] [LIBS lib...] [DEPENDS target...]): the plugin
+# opyard_add_plugin(NAME source... [STABLE] [EXAMPLE] [NO_LINT] [LIBS lib...] [DEPENDS target...]): the plugin
 # libopyard_plugin_NAME.so, target opyard_plugin_NAME, with the flags that let it be unloaded again; linted when linked.
 # STABLE: written in C or on opyard_stable.h; does not link libopyard and runs on every host of the interface.
-# NO_INSTALL, NO_LINT: for tests and examples.
+# EXAMPLE: inside this repository it is built into a folder of its own, for the tests, and not installed.
+# NO_LINT: for plugins that are wrong on purpose.
 # Works in this repository and, after find_package(opyard), in a plugin author's own project.
 include_guard(GLOBAL)
 set(_OPYARD_ADD_PLUGIN_DIR "${CMAKE_CURRENT_LIST_DIR}")
@@ -38,7 +39,7 @@ function(_opyard_lint_plugin target)
 endfunction()
 
 function(opyard_add_plugin name)
-  cmake_parse_arguments(A "STABLE;NO_INSTALL;NO_LINT" "" "LIBS;DEPENDS" ${ARGN})
+  cmake_parse_arguments(A "STABLE;EXAMPLE;NO_LINT" "" "LIBS;DEPENDS" ${ARGN})
   set(target opyard_plugin_${name})
   add_library(${target} MODULE ${A_UNPARSED_ARGUMENTS})
   set_target_properties(${target} PROPERTIES PREFIX lib CXX_STANDARD 20 CXX_STANDARD_REQUIRED ON CXX_EXTENSIONS OFF
@@ -59,12 +60,11 @@ function(opyard_add_plugin name)
       get_filename_component(openblas_dir "${OPYARD_LIB_OPENBLAS}" DIRECTORY)
       list(APPEND run_path "${openblas_dir}")
     endif()
-    if(A_NO_INSTALL)
-      set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/tests/plugins"
-        INSTALL_RPATH "$ORIGIN/../../lib")
+    set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${OPYARD_PLUGIN_DIR}"
+      INSTALL_RPATH "${run_path}")
+    if(A_EXAMPLE)
+      set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${OPYARD_EXAMPLE_DIR}")
     else()
-      set_target_properties(${target} PROPERTIES LIBRARY_OUTPUT_DIRECTORY "${OPYARD_PLUGIN_DIR}"
-        INSTALL_RPATH "${run_path}")
       set_property(GLOBAL APPEND PROPERTY OPYARD_PLUGINS ${target})
     endif()
   endif()
@@ -72,7 +72,7 @@ function(opyard_add_plugin name)
     _opyard_lint_plugin(${target})
   endif()
   # Where opyardd and yards look: `cmake --install … --prefix` with the prefix of Opyard makes it loadable by name.
-  if(NOT A_NO_INSTALL)
+  if(NOT (A_EXAMPLE AND TARGET opyard_options))
     install(TARGETS ${target} LIBRARY DESTINATION lib/opyard/plugins)
   endif()
 endfunction()

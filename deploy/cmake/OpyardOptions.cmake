@@ -20,6 +20,7 @@ set(CMAKE_LIBRARY_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(CMAKE_ARCHIVE_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/lib")
 set(OPYARD_GEN_DIR "${CMAKE_BINARY_DIR}/gen")
 set(OPYARD_PLUGIN_DIR "${CMAKE_BINARY_DIR}/lib/opyard/plugins")
+set(OPYARD_EXAMPLE_DIR "${CMAKE_BINARY_DIR}/lib/opyard/examples")
 file(MAKE_DIRECTORY "${OPYARD_GEN_DIR}/opyard/ops" "${OPYARD_GEN_DIR}/kernels" "${OPYARD_PLUGIN_DIR}")
 
 # One run path for the build tree and for the installed tree: libraries are found beside the binary's folder.
