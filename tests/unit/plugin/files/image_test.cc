@@ -230,6 +230,17 @@ TEST_F(ImageTest, LibrariesThatStayAreReported) {
   EXPECT_EQ(image->pinned_dependencies(), wanted);
 }
 
+#if !defined(__clang__)
+// Nothing says before that this one stays.
+TEST_F(ImageTest, LibrariesThatStayedAreReportedAfterwards) {
+  const auto image = map("stays");
+  EXPECT_EQ(call(*image), 32);
+  EXPECT_TRUE(image->pinned_dependencies().empty());
+  EXPECT_EQ(image->unmap(), std::nullopt);
+  EXPECT_EQ(image->pinned_dependencies(), std::vector<std::string>{"libopyard_test_stays.so.1"});
+}
+#endif
+
 TEST_F(ImageTest, ALibraryOfAnOlderGenerationIsNotTakenForItsOwn) {
   const auto first = map("private");
   EXPECT_REFUSED(

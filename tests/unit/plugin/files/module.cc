@@ -49,7 +49,7 @@ extern "C" int opyard_test_that_is_nowhere();
 #endif
 
 #if defined(MODULE_private) || defined(MODULE_needs_cuda) || defined(MODULE_private_unique) || \
-    defined(MODULE_sticky)
+    defined(MODULE_sticky) || defined(MODULE_stays)
 #define MODULE_calls_library
 extern "C" int library_answer();
 #endif
