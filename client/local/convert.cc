@@ -142,10 +142,10 @@ HostTensor host_copy(const Tensor& tensor) {
   host.dtype = to_string(tensor.dtype());
   host.sizes = tensor.sizes().vec();
   host.device = to_string(tensor.device());
-  host.has_data = tensor.device().is_cpu();
+  host.has_data = !tensor.device().is_meta();
   if (host.has_data) {
     host.data.resize(runtime::contiguous_bytes(tensor));
-    runtime::read_row_major(tensor, 0, host.data.size(), host.data.data());
+    runtime::read_row_major(runtime::on_host(tensor), 0, host.data.size(), host.data.data());
   }
   return host;
 }

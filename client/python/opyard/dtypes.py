@@ -29,10 +29,14 @@ _ELSEWHERE = {float: float32, int: int64, bool: bool_, complex: complex64}
 _FOREIGN = ("bfloat16",)
 
 
+def is_dtype_name(name: str) -> bool:
+    return name in _NUMPY or name in _FOREIGN
+
+
 def dtype_name(dtype: DTypeLike) -> str:
     """"float32" for "float32", np.float32, np.dtype("float32"), or Python's float (as literals: float is float32)."""
     if isinstance(dtype, str):
-        if dtype in _NUMPY or dtype in _FOREIGN:
+        if is_dtype_name(dtype):
             return dtype
     elif isinstance(dtype, type) and dtype in _ELSEWHERE:
         return _ELSEWHERE[dtype]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Iterator, NamedTuple, Optional, Sequence,
 
 import numpy as np
 
-from .dtypes import DTypeLike, dtype_name, numpy_dtype
+from .dtypes import DTypeLike, dtype_name, is_dtype_name, numpy_dtype
 from .errors import DataLoss, Error, InvalidArgument, NotFound
 from .v1 import common_pb2, ops_pb2, tensors_pb2
 
@@ -220,9 +220,24 @@ class Tensor:
     def T(self) -> Tensor:
         return self._call("aten::t")
 
-    def to(self, dtype: DTypeLike) -> Tensor:
-        """A copy with another element type."""
-        return self._call("aten::_to_copy", dtype=dtype_name(dtype))
+    def to(self, *targets: DTypeLike, dtype: Optional[DTypeLike] = None, device: Optional[str] = None,
+           non_blocking: bool = False) -> Tensor:
+        """A copy on another device or with another element type: x.to("toy"), x.to("toy:1", "float64"),
+        x.to(device="cpu"). With non_blocking the copy to a device may be done later, before the device does more."""
+        wanted: dict[str, Any] = {"dtype": dtype, "device": device}
+        for target in targets:
+            name = "device" if isinstance(target, str) and not is_dtype_name(target) else "dtype"
+            if wanted[name] is not None:
+                raise InvalidArgument(f"to() was given two of a kind: {wanted[name]!r} and {target!r} as {name}")
+            wanted[name] = target
+        if wanted["dtype"] is not None:
+            wanted["dtype"] = dtype_name(wanted["dtype"])
+        given = {name: value for name, value in wanted.items() if value is not None}
+        if not given:
+            raise InvalidArgument("to() wants a device, an element type, or both")
+        if non_blocking:
+            given["non_blocking"] = True
+        return self._call("aten::_to_copy", **given)
 
     # The rest is here for editors and type checkers: each is the operator of the same name.
 

@@ -63,6 +63,7 @@ void Download::open() {
   at_ = request_.offset();
   end_ = request_.length() == 0 ? bytes : at_ + request_.length();
   encode_meta(request_.id(), tensor_, reply_.mutable_meta());
+  tensor_ = use_->readable(tensor_);
 }
 
 void Download::send_next() {

@@ -68,15 +68,22 @@ void encode_argument(const Argument& argument, v1::OpArgument* out) {
   }
 }
 
-// Copies the elements when they fit; says whether it did.
+// Copies the elements when they fit; says whether it did. Whoever fetches those that a device does
+// not give is told why.
 bool encode_data(const Tensor& tensor, uint64_t* room, v1::Result* out) {
   const uint64_t bytes = runtime::contiguous_bytes(tensor);
-  if (!tensor.device().is_cpu() || bytes > kLimits.inline_value_bytes || bytes > *room) {
+  if (tensor.device().is_meta() || bytes > kLimits.inline_value_bytes || bytes > *room) {
     return false;
   }
-  std::string* data = out->mutable_data();
-  data->resize(bytes);
-  runtime::read_row_major(tensor, 0, bytes, data->data());
+  try {
+    const Tensor host = runtime::on_host(tensor);
+    std::string* data = out->mutable_data();
+    data->resize(bytes);
+    runtime::read_row_major(host, 0, bytes, data->data());
+  } catch (const Error&) {
+    out->clear_data();
+    return false;
+  }
   *room -= bytes;
   return true;
 }

@@ -6,6 +6,7 @@
 #include "opyard/core/local_keys.h"
 #include "opyard/core/tensor.h"
 #include "opyard/runtime/execute.h"
+#include "opyard/runtime/tensor_bytes.h"
 
 namespace opyard::runtime {
 namespace {
@@ -73,6 +74,11 @@ Tensor Session::new_tensor(const std::vector<int64_t>& sizes, std::string_view d
   const ThreadStateGuard guard(
       ThreadStateSnapshot().with_generator(generator_.get()).with_budget(budget_.get()));
   return new_upload(sizes, dtype, device, bytes);
+}
+
+Tensor Session::readable(const Tensor& tensor) {
+  const ThreadStateGuard guard(thread_state_of(generator_.get(), budget_.get()));
+  return on_host(tensor);
 }
 
 void Session::bind_upload(Id id, Tensor tensor) {

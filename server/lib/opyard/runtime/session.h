@@ -72,6 +72,9 @@ class Session : public std::enable_shared_from_this<Session> {
   // and dtype do not make as many; RESOURCE_EXHAUSTED by quota.  [task]
   Tensor new_tensor(const std::vector<int64_t>& sizes, std::string_view dtype,
                     std::string_view device, uint64_t bytes);
+  // A tensor of this session with its elements on the host: itself, or a copy that is charged to
+  // the session.  [task]
+  Tensor readable(const Tensor& tensor);
   // Binds an upload all of whose bytes are there.  [task]
   void bind_upload(Id id, Tensor tensor);
   // Notes why an upload came to nothing.  [task]

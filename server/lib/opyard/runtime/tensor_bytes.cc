@@ -5,6 +5,7 @@
 
 #include "opyard/base/check.h"
 #include "opyard/core/scalar_type.h"
+#include "opyard/ops/_to_copy.h"
 
 namespace opyard::runtime {
 namespace {
@@ -70,6 +71,11 @@ class RowMajorReader {
 }  // namespace
 
 uint64_t contiguous_bytes(const Tensor& tensor) { return tensor.nbytes(); }
+
+Tensor on_host(const Tensor& tensor) {
+  if (tensor.device().is_cpu() || tensor.device().is_meta()) return tensor;
+  return ops::_to_copy(tensor, std::nullopt, std::nullopt, Device(Backend::kCPU));
+}
 
 void read_row_major(const Tensor& tensor, uint64_t offset, uint64_t length, void* out) {
   const uint64_t total = contiguous_bytes(tensor);
