@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "opyard/dispatch/dispatcher.h"
-#include "opyard/plugin/loader.h"
+#include "opyard/plugin/host.h"
 #include "opyard/runtime/initialize.h"
 #include "tests/conformance/generate.h"
 
@@ -22,7 +22,7 @@ uint64_t base_seed() {
 
 void load_once() {
   initialize();
-  static const plugin::Plugin kPlugin = plugin::load(OPYARD_TEST_PLUGIN);
+  static const plugin::ChangeReport kLoaded = plugin::Host::global().load(OPYARD_TEST_PLUGIN);
 }
 
 Tensor call(const std::string& op, const std::vector<IValue>& arguments) {

@@ -1,8 +1,24 @@
-// One plugin of the zoo, wrong (or special) in the way that BAD names. It notes which of its
-// functions were called: I(nit), B(locks), A(ctivate), Q(uiesce), D(rain), F(ini).
+// One plugin of the zoo, wrong (or special) in the way that BAD names. It tells the program that
+// loads it which of its functions were called: I(nit), B(locks), A(ctivate), Q(uiesce), D(rain),
+// F(ini).
 #include <string_view>
 
-#include "opyard_plugin.h"
+#include "opyard_note.h"
+#if defined(BAD_no_cxx_function)
+#include "opyard/base/fingerprint.h"
+#define BAD_FINGERPRINT OPYARD_BUILD_FINGERPRINT
+#else
+#define BAD_FINGERPRINT "another build"
+#endif
+#if defined(BAD_library_name)
+#define BAD_NAME "opyard"
+#else
+#define BAD_NAME "bad"
+#endif
+
+extern "C" void zoo_note(char step);  // the program's
+
+OPYARD_NOTE(BAD_NAME, "1.0.0", OPYARD_KIND_KERNELS, OPYARD_UNLOADABLE, "CPU", "", BAD_FINGERPRINT);
 
 namespace {
 
@@ -12,15 +28,7 @@ constexpr opyard_str text(std::string_view s) {
   return {s.data(), static_cast<uint32_t>(s.size()), 0};
 }
 
-char trace[16];
-void note(char step) {
-  for (char& place : trace) {
-    if (place == 0) {
-      place = step;
-      return;
-    }
-  }
-}
+void note(char step) { zoo_note(step); }
 
 int32_t fail(opyard_status* status, const opyard_host* host) {
   host->set_status(nullptr, 13, {nullptr, 4, 0});  // nobody is there to read it: no harm
@@ -116,7 +124,8 @@ int32_t give_blocks(void*, const opyard_block** out, uint64_t* count, opyard_sta
   return 0;
 }
 
-const void* get_extension(void*, opyard_str, uint32_t) {
+const void* get_extension(void*, opyard_str id, uint32_t) {
+  if (std::string_view(id.data, id.size) != "opyard.kernels") return nullptr;
   static const opyard_kernels_ext extension{
       is("small_extension") ? 8u : static_cast<uint32_t>(sizeof(opyard_kernels_ext)), 0,
       is("null_function") ? nullptr : &give_blocks};
@@ -137,19 +146,17 @@ const Table& table() {
 
 }  // namespace
 
-extern "C" char* zoo_trace() { return trace; }
-
 #if !defined(BAD_no_entry)
-extern "C" int32_t opyard_plugin_entry(const opyard_host_handshake* host,
-                                       opyard_plugin_handshake* plugin) {
+extern "C" __attribute__((visibility("default"))) int32_t opyard_plugin_entry(
+    const opyard_host_handshake* host, opyard_plugin_handshake* plugin) {
   static const char long_name[300] = {'x'};
   plugin->abi = host->abi_max;
   if (is("newer_abi")) plugin->abi = host->abi_max + 1;
   if (is("older_abi")) plugin->abi = host->abi_min - 1;
-  plugin->name = is("long_name") ? text({long_name, sizeof(long_name)}) : text("bad");
-  if (is("library_name")) plugin->name = text("opyard");
-  plugin->version = text("1.0.0");
-  plugin->fingerprint = is("no_cxx_function") ? host->fingerprint : text("another build");
+  plugin->name = is("long_name") ? text({long_name, sizeof(long_name)}) : text(BAD_NAME);
+  if (is("other_name")) plugin->name = text("good");
+  plugin->version = text(is("other_version") ? "2.0.0" : "1.0.0");
+  plugin->fingerprint = text(is("other_fingerprint") ? "my build" : BAD_FINGERPRINT);
   plugin->table = is("no_table") ? nullptr : &table();
   if (!is("refuses")) return 0;
   plugin->message = text("needs a newer host");

@@ -6,6 +6,7 @@
 
 #include "fake_device.h"
 #include "opyard/base/log.h"
+#include "opyard/dispatch/dispatcher.h"
 #include "opyard/ops.h"
 #include "opyard/plugin/backend_claims.h"
 #include "opyard/plugin/device_runtime.h"

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -10,7 +11,16 @@
 
 #include "opyard/plugin/leases.h"
 
+namespace opyard {
+template <typename T>
+class NoDestructor;
+}
+
 namespace opyard::plugin {
+
+class Generation;
+struct Description;  // describe.h
+struct Slot;
 
 // Where a generation is in its life. What has failed before it was active is kept for a while as
 // kFailed; kClosed and kZombie are the two ends.
@@ -61,6 +71,8 @@ struct HostOptions {
   std::chrono::milliseconds keep_warm{60'000};
   std::chrono::milliseconds patience{5'000};  // for quiesce, for drain, and before blame is logged
   uint32_t residents = 4;                     // generations of one slot that are mapped at a time
+  // Files and their folders must belong to root or to this user, and nobody else may write there.
+  bool check_owner = false;
   // Backends whose missing operators are computed on the CPU.
   bool cpu_fallback = true;
 };
@@ -99,18 +111,20 @@ struct GenerationInfo {
   std::vector<std::string> pinned_dependencies;
   std::vector<std::string> warnings;  // of lint and probe
   std::string last_error;
-  std::string why_not_unloaded;  // of one that is not closed: what it waits for, or why it never will
-  uint64_t age_ms = 0;           // since its state was reached
+  std::string
+      why_not_unloaded;  // of one that is not closed: what it waits for, or why it never will
+  uint64_t age_ms = 0;   // since its state was reached
 };
 
-// A place that generations of one plugin take one after the other; named as the plugin names itself.
+// A place that generations of one plugin take one after the other; named as the plugin names
+// itself.
 struct SlotInfo {
   std::string name;
-  std::string device;   // the device whose runtime it is, or empty
-  std::string backend;  // "PrivateUse1", for such a device
-  uint64_t active = 0;  // number of the generation; 0: none
-  uint64_t changes = 0;   // loads, swaps, rollbacks and unloads that came to pass
-  uint64_t refused = 0;   // … and that did not
+  std::string device;                       // the device whose runtime it is, or empty
+  std::string backend;                      // "PrivateUse1", for such a device
+  uint64_t active = 0;                      // number of the generation; 0: none
+  uint64_t changes = 0;                     // loads, swaps, rollbacks and unloads that came to pass
+  uint64_t refused = 0;                     // … and that did not
   std::vector<GenerationInfo> generations;  // newest first; ended ones for a while
 };
 
@@ -160,6 +174,10 @@ class Host {
   void configure(HostOptions options);
   HostOptions options() const;
 
+  // Makes the folder for files and the thread that brings generations to their end, which the first
+  // load does otherwise; raises what these raise.
+  void start();
+
   // Fills an empty slot. ALREADY_EXISTS when its plugin is active (swap it instead).
   ChangeReport load(const std::string& path, const ChangeOptions& options = {});
   // Exchanges the active generation of `slot` for the plugin in the file, in one publication.
@@ -173,10 +191,12 @@ class Host {
   // its kernels. FAILED_PRECONDITION when none is warm.
   ChangeReport rollback(std::string_view slot, const ChangeOptions& options = {});
 
-  // What a swap of `slot` to the file would change. Maps nothing here: the worker reads both.
+  // What a swap of `slot` to the file would change. The file is mapped in the worker only;
+  // UNAVAILABLE without one.
   std::vector<Difference> diff(std::string_view slot, const std::string& path);
-  static std::vector<Difference> diff_files(const std::string& worker, const std::string& before,
-                                            const std::string& after);
+
+  // What the active generation of `slot` brings.
+  Description describe(std::string_view slot) const;
 
   std::vector<SlotInfo> list() const;
   // Counts entries into kernels from now on (see GenerationInfo::hits_typed). Costs every call some
@@ -188,9 +208,14 @@ class Host {
   bool settle(std::chrono::milliseconds patience);
 
  private:
-  struct State_;
+  friend class NoDestructor<Host>;
+  friend class Change;
+  class Parts;
   Host();
-  std::unique_ptr<State_> state_;
+  ~Host();
+  ChangeReport install(Slot& slot, std::shared_ptr<Generation> next,
+                       std::shared_ptr<Generation> old, const ChangeOptions& options);
+  std::unique_ptr<Parts> parts_;
 };
 
 }  // namespace opyard::plugin

@@ -12,7 +12,7 @@
 #include "kernels/shape/compute_gate.h"
 #include "opyard/base/check.h"
 #include "opyard/base/log.h"
-#include "opyard/plugin/loader.h"
+#include "opyard/plugin/host.h"
 #include "opyard/runtime/catalog.h"
 #include "opyard/runtime/initialize.h"
 
@@ -46,19 +46,36 @@ Quotas fill_in(Quotas quotas, const Machine& machine) {
   return quotas;
 }
 
+// Unloads a plugin when the last yard that uses it is gone.
+class SlotUse {
+ public:
+  explicit SlotUse(std::string slot) : slot_(std::move(slot)) {}
+  SlotUse(const SlotUse&) = delete;
+  ~SlotUse() {
+    try {
+      plugin::Host::global().unload(slot_);
+    } catch (...) {  // it was unloaded by hand, or this is the end of a call
+      log(LogLevel::kWarning, current_error().message());
+    }
+  }
+
+ private:
+  const std::string slot_;
+};
+
 // The dispatcher is the process's, so a plugin is loaded once however many yards want it, and
 // leaves with the last.
-std::shared_ptr<plugin::Plugin> load_shared(const std::string& path) {
+std::shared_ptr<void> load_shared(const std::string& path) {
   static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<plugin::Plugin>> loaded;
+  static std::map<std::string, std::weak_ptr<SlotUse>> loaded;
   const std::lock_guard lock(mutex);
-  std::weak_ptr<plugin::Plugin>& known = loaded[fs::weakly_canonical(path).string()];
-  std::shared_ptr<plugin::Plugin> plugin = known.lock();
-  if (!plugin) {
-    plugin = std::make_shared<plugin::Plugin>(plugin::load(path));
-    known = plugin;
+  std::weak_ptr<SlotUse>& known = loaded[fs::weakly_canonical(path).string()];
+  std::shared_ptr<SlotUse> use = known.lock();
+  if (!use) {
+    use = std::make_shared<SlotUse>(plugin::Host::global().load(path).slot);
+    known = use;
   }
-  return plugin;
+  return use;
 }
 
 bool is_plain_name(std::string_view name) {
@@ -103,7 +120,7 @@ void Yard::load_plugin(std::string_view name) {
   const std::lock_guard lock(mutex_);
   if (std::find(plugins_.begin(), plugins_.end(), name) != plugins_.end()) return;
   const std::string path = find_plugin(name);
-  loaded_.push_back(load_shared(path));
+  in_use_.push_back(load_shared(path));
   plugins_.emplace_back(name);
   log(LogLevel::kInfo, str_cat("plugin ", name, " loaded from ", path));
   for (const std::string& op : Dispatcher::global().dangling_impls()) {

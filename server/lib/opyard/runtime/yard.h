@@ -6,7 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "opyard/plugin/loader.h"
+#include "opyard/dispatch/dispatcher.h"
+#include "opyard/plugin/host.h"
 #include "opyard/runtime/executor.h"
 #include "opyard/runtime/limits.h"
 #include "opyard/runtime/machine.h"
@@ -62,8 +63,8 @@ class Yard {
   const Machine machine_;
   const std::vector<std::string> plugin_dirs_;
   mutable std::mutex mutex_;
-  std::vector<std::string> plugins_;                     // guarded by mutex_
-  std::vector<std::shared_ptr<plugin::Plugin>> loaded_;  // guarded by mutex_
+  std::vector<std::string> plugins_;           // guarded by mutex_
+  std::vector<std::shared_ptr<void>> in_use_;  // guarded by mutex_
   Traces traces_;
   std::unique_ptr<Executor> executor_;
   std::unique_ptr<Sessions> sessions_;

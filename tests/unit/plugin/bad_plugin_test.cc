@@ -1,31 +1,50 @@
-#include "opyard/plugin/loader.h"
-
-#include <dlfcn.h>
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <fstream>
+#include <mutex>
 
+#include "opyard/dispatch/dispatcher.h"
 #include "opyard/dispatch/pin.h"
+#include "opyard/plugin/host.h"
+
+namespace {
+
+std::mutex notes_mutex;
+std::string notes;
+
+}  // namespace
+
+// What the plugins of the zoo call.
+extern "C" __attribute__((visibility("default"))) void zoo_note(char step) {
+  const std::lock_guard lock(notes_mutex);
+  notes += step;
+}
 
 namespace opyard {
 namespace {
+
+using plugin::Host;
+using plugin::State;
 
 std::string path_of(std::string_view plugin) {
   return std::string(BAD_PLUGIN_DIR "/libbad_plugin_").append(plugin).append(".so");
 }
 
-// Which functions of the plugin were called, in order; forgotten by reading. Empty when it was
-// never mapped.
-std::string trace_of(std::string_view plugin) {
-  void* library = dlopen(path_of(plugin).c_str(), RTLD_NOW | RTLD_NOLOAD);
-  if (!library) return {};
-  char* trace = reinterpret_cast<char* (*)()>(dlsym(library, "zoo_trace"))();
-  std::string text = trace;
-  std::memset(trace, 0, text.size());
-  dlclose(library);
-  return text;
+// Which functions of plugins were called, in order; forgotten by reading.
+std::string trace() {
+  const std::lock_guard lock(notes_mutex);
+  return std::exchange(notes, {});
 }
+
+plugin::ChangeOptions unprobed() {
+  plugin::ChangeOptions options;
+  options.probe = false;
+  return options;
+}
+
+void load(std::string_view plugin) { Host::global().load(path_of(plugin), unprobed()); }
+
+plugin::GenerationInfo newest() { return Host::global().list().at(0).generations.at(0); }
 
 bool has(std::string_view op) { return Dispatcher::global().find_op(op).has_value(); }
 
@@ -41,17 +60,22 @@ class BadPlugin : public ::testing::TestWithParam<Case> {};
 TEST_P(BadPlugin, IsRefusedWithItsReasonAndLeavesNothing) {
   const uint64_t before = Dispatcher::global().generation();
   try {
-    const auto plugin = plugin::load(path_of(GetParam().plugin));
+    load(GetParam().plugin);
     FAIL() << "was loaded";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), GetParam().code) << error.message();
     EXPECT_NE(error.message().find(GetParam().message), std::string::npos) << error.message();
   }
-  EXPECT_EQ(trace_of(GetParam().plugin), GetParam().trace);
+  EXPECT_EQ(trace(), GetParam().trace);
   for (const char* op : {"bad_plugin::f", "bad_plugin::g", "bad_plugin::h", "bad_plugin::i"}) {
     EXPECT_FALSE(has(op)) << op;
   }
   EXPECT_LE(Dispatcher::global().generation(), before + 1);
+  for (const plugin::SlotInfo& slot : Host::global().list()) {
+    EXPECT_EQ(slot.active, 0u);
+    EXPECT_EQ(slot.generations.at(0).state, State::kFailed);
+    EXPECT_NE(slot.generations.at(0).last_error.find(GetParam().message), std::string::npos);
+  }
 }
 
 constexpr Code kPrecondition = Code::kFailedPrecondition;
@@ -67,6 +91,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"no_table", kPrecondition, "no plugin table", ""},
         Case{"small_table", kArgument, "the struct_size is 8", ""},
         Case{"long_name", kArgument, "the plugin's name has 300 bytes", ""},
+        Case{"other_name", kPrecondition, "says the name 'good' in its handshake and 'bad'", ""},
+        Case{"other_version", kPrecondition, "says the version '2.0.0'", ""},
+        Case{"other_fingerprint", kPrecondition, "says the fingerprint 'my build'", ""},
         Case{"library_name", kArgument, "the library's own name", ""},
         Case{"init_fails", Code::kUnavailable, "the device is asleep", "I"},
         Case{"activate_fails", Code::kUnavailable, "the device is asleep", "IBAF"},
@@ -98,7 +125,7 @@ TEST(Loader, AFileThatIsNoLibraryIsRefused) {
   const std::string path = ::testing::TempDir() + "/text.so";
   std::ofstream(path) << "this is text";
   try {
-    const auto plugin = plugin::load(path);
+    Host::global().load(path, unprobed());
     FAIL() << "was loaded";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kFailedPrecondition);
@@ -107,51 +134,48 @@ TEST(Loader, AFileThatIsNoLibraryIsRefused) {
 
 // Its records are larger than this host's, as those of a later minor version would be.
 TEST(Loader, LargerRecordsAreReadByTheirOwnSize) {
-  {
-    const auto plugin = plugin::load(path_of("larger"));
-    EXPECT_EQ(plugin.kernel_count(), 4u);
-    for (const char* op : {"bad_plugin::f", "bad_plugin::g", "bad_plugin::h", "bad_plugin::i"}) {
-      EXPECT_TRUE(has(op)) << op;
-    }
-    EXPECT_EQ(trace_of("larger"), "IBA");
+  load("larger");
+  EXPECT_EQ(newest().kernels.size(), 4u);
+  for (const char* op : {"bad_plugin::f", "bad_plugin::g", "bad_plugin::h", "bad_plugin::i"}) {
+    EXPECT_TRUE(has(op)) << op;
   }
-  EXPECT_EQ(trace_of("larger"), "QDF");
+  EXPECT_EQ(trace(), "IBA");
+  Host::global().unload("bad");
+  EXPECT_EQ(trace(), "QDF");
+  EXPECT_EQ(newest().state, State::kClosed) << newest().why_not_unloaded;
   EXPECT_FALSE(has("bad_plugin::i"));
 }
 
 TEST(Loader, APluginWithoutKernelsIsActivatedAndEnded) {
-  { const auto plugin = plugin::load(path_of("no_extension")); }
-  EXPECT_EQ(trace_of("no_extension"), "IAQDF");
+  load("no_extension");
+  Host::global().unload("bad");
+  EXPECT_EQ(trace(), "IAQDF");
 }
 
 TEST(Loader, AFailedDrainKeepsFiniAway) {
-  { const auto plugin = plugin::load(path_of("drain_fails")); }
-  EXPECT_EQ(trace_of("drain_fails"), "IBAQD");
+  load("drain_fails");
+  Host::global().unload("bad");
+  EXPECT_EQ(trace(), "IBAQD");
+  EXPECT_EQ(newest().state, State::kZombie);
+  EXPECT_EQ(newest().why_not_unloaded, "its drain failed: the device is asleep");
 }
 
-TEST(Loader, NothingIsLoadedFromWithinACall) {
+TEST(Loader, NothingChangesFromWithinACall) {
   const PinnedRoot pin;
-  try {
-    const auto plugin = plugin::load(path_of("larger"));
-    FAIL() << "was loaded";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), Code::kFailedPrecondition);
-    EXPECT_NE(error.message().find("from within an operator call"), std::string::npos);
-  }
-  EXPECT_EQ(trace_of("larger"), "");
-}
-
-TEST(Loader, APluginLeftWithinACallEndsAfterIt) {
-  {
-    auto plugin = std::make_unique<plugin::Plugin>(plugin::load(path_of("larger")));
-    EXPECT_EQ(trace_of("larger"), "IBA");
-    const PinnedRoot pin;
-    plugin.reset();
-    EXPECT_EQ(trace_of("larger"), "");
-  }
-  epoch::synchronize();
-  EXPECT_EQ(trace_of("larger"), "QDF");
-  EXPECT_FALSE(has("bad_plugin::f"));
+  const auto refused = [](auto change) {
+    try {
+      change();
+      return false;
+    } catch (const Error& error) {
+      return error.code() == Code::kFailedPrecondition &&
+             error.message().find("from within an operator call") != std::string::npos;
+    }
+  };
+  EXPECT_TRUE(refused([] { load("larger"); }));
+  EXPECT_TRUE(refused([] { Host::global().swap("bad", path_of("larger"), unprobed()); }));
+  EXPECT_TRUE(refused([] { Host::global().unload("bad"); }));
+  EXPECT_TRUE(refused([] { Host::global().rollback("bad"); }));
+  EXPECT_EQ(trace(), "");
 }
 
 }  // namespace

@@ -1,0 +1,339 @@
+#include "opyard/plugin/generation.h"
+
+#include "opyard/base/check.h"
+#include "opyard/base/epoch.h"
+#include "opyard/base/fingerprint.h"
+#include "opyard/plugin/host_extensions.h"
+
+namespace opyard::plugin {
+namespace {
+
+constexpr std::string_view kFingerprint = OPYARD_BUILD_FINGERPRINT;
+constexpr uint32_t kLongestName = 256;
+constexpr uint32_t kLongestMessage = 4096;
+
+opyard_str as_str(std::string_view text) {
+  return {text.data(), static_cast<uint32_t>(text.size()), 0};
+}
+
+std::string version_text(uint32_t abi) { return str_cat(abi >> 16, ".", abi & 0xffff); }
+
+// C++ kernels may only be taken from a build with the same types.
+void check_fingerprint(const std::string& theirs, ArrayRef<opyard_block> blocks) {
+  if (theirs == kFingerprint) return;
+  for (const opyard_block& block : blocks) {
+    for (uint64_t i = 0; i < block.count; ++i) {
+      OPYARD_CHECK(!(block.registrations[i].flags & OPYARD_CXX_KERNEL), kFailedPrecondition,
+                   "it was built against other headers or with another compiler ('", theirs,
+                   "') than this library ('", kFingerprint,
+                   "'); build it anew, or register boxed kernels of the C interface");
+    }
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<Generation> Generation::prepare(const std::string& source, uint64_t number,
+                                                FileStore& store, const HostOptions& options,
+                                                bool probe, Wake wake) {
+  std::shared_ptr<Generation> made(new Generation(number, std::move(wake)));
+  made->store_ = &store;
+  const SourceFile file = SourceFile::follow(source);
+  if (options.check_owner) file.check_owner();
+  made->file_ = store.store(file, number);
+  try {
+    made->lint_ = plugin::lint(made->file_);
+    OPYARD_CHECK(made->name() != Origin().plugin, kInvalidArgument, "'", made->file_.name,
+                 "' calls itself '", made->name(), "'; that is the library's own name");
+    for (const std::string& need : made->lint_.note.needs) {
+      OPYARD_CHECK(offers_host_extension(need), kFailedPrecondition, "the plugin '", made->name(),
+                   "' needs the host extension '", need, "', which this host does not have");
+    }
+    made->probe_ = "not probed: it was not wanted";
+    if (probe) made->live_elsewhere(options);
+  } catch (...) {
+    store.remove(made->file_);
+    throw;
+  }
+  return made;
+}
+
+// The life in a process of its own.
+void Generation::live_elsewhere(const HostOptions& options) {
+  const std::string worker = find_worker(options);
+  if (worker.empty()) {
+    probe_ = "not probed: there is no opyard-worker";
+    return;
+  }
+  const Verdict verdict = remembered_probe(worker, file_, options.probe_patience);
+  OPYARD_CHECK(verdict.lived, kFailedPrecondition, "the plugin '", name(),
+               "' failed in the process that tried it out: ", verdict.problem);
+  probe_ = str_cat("passed in ", verdict.ms, " ms");
+  if (!verdict.left_mapped.empty()) {
+    lint_.warnings.push_back("in its probe it stayed mapped: " + verdict.left_mapped);
+  }
+  for (const std::string& thing : verdict.leftovers) {
+    lint_.warnings.push_back("its probe left " + thing);
+  }
+  if (!verdict.keeps.empty()) keep_mapped_ = "it leaves " + verdict.keeps.front();
+  set_state(State::kProbed);
+}
+
+Generation::~Generation() {
+  if (step_ != Step::kEnded && image_) {
+    // The process ends, or a zombie is forgotten: its code stays, and so does what it may call.
+    static_cast<void>(image_.release());
+    static_cast<void>(host_.release());
+    static_cast<void>(control_.release());
+  }
+}
+
+void Generation::start(const HostOptions& options) {
+  control_ = std::make_unique<ControlThread>(str_cat("opyard-", name()), wake_);
+  const auto self = shared_from_this();  // the step may outlive this call
+  const bool ended = control_->run(
+      [self] {
+        StatusRoom status;
+        self->image_ = Image::map(self->file_, self->lint_);
+        self->set_state(State::kMapped);
+        self->shake_hands();
+        self->initialise(status);
+        self->read_extensions(status);
+        self->activate(status);
+      },
+      Clock::now() + options.probe_patience);
+  OPYARD_CHECK(ended, kDeadlineExceeded, "the plugin '", name(), "' has not started within ",
+               options.probe_patience.count(),
+               " ms; it is left on its own thread, and goes when it returns");
+}
+
+void Generation::shake_hands() {
+  const opyard_host_handshake host{sizeof(host), 0, OPYARD_ABI_OLDEST, OPYARD_ABI_VERSION,
+                                   as_str(kFingerprint)};
+  opyard_plugin_handshake answer{};
+  answer.struct_size = sizeof(answer);
+  const int32_t code = image_->entry()(&host, &answer);
+  const std::string versions =
+      str_cat("this host speaks the versions ", version_text(OPYARD_ABI_OLDEST), " to ",
+              version_text(OPYARD_ABI_VERSION), " of the plugin interface");
+  OPYARD_CHECK(code == 0, kFailedPrecondition, "'", file_.name,
+               "' refuses this host: ", take_text(answer.message, kLongestMessage, "its reason"),
+               "; ", versions);
+  OPYARD_CHECK(answer.abi >= host.abi_min && answer.abi <= host.abi_max, kFailedPrecondition, "'",
+               file_.name, "' chose the version ", version_text(answer.abi), "; ", versions);
+  OPYARD_CHECK(answer.table, kFailedPrecondition, "'", file_.name, "' gives no plugin table");
+  check_agrees(answer);
+  abi_ = version_text(answer.abi);
+  table_ = take<opyard_plugin_table>(answer.table, OPYARD_PLUGIN_TABLE_SIZE_1_0,
+                                     str_cat("the table of the plugin '", name(), "'"));
+}
+
+// The handshake says what the note said: it is by the note that the file was let in.
+void Generation::check_agrees(const opyard_plugin_handshake& answer) {
+  const auto check = [this](const char* what, opyard_str said, const std::string& noted) {
+    const std::string text = take_text(said, kLongestName, str_cat("the plugin's ", what));
+    OPYARD_CHECK(text == noted, kFailedPrecondition, "'", file_.name, "' says the ", what, " '",
+                 text, "' in its handshake and '", noted, "' in its note");
+  };
+  check("name", answer.name, lint_.note.name);
+  check("version", answer.version, lint_.note.version);
+  check("fingerprint", answer.fingerprint, lint_.note.fingerprint);
+  same_build_ = lint_.note.fingerprint == kFingerprint;
+}
+
+void Generation::initialise(StatusRoom& status) {
+  host_ = std::make_unique<HostTable>(name(), leases_);
+  if (table_.init) {
+    const int32_t code = table_.init(&host_->table(), &instance_, status.get());
+    if (code != 0) throw status.error(code, str_cat("plugin '", name(), "' failed to start"));
+  }
+  begun_ = Begun::kInit;
+  set_state(State::kInitialised);
+}
+
+const void* Generation::extension(std::string_view id) const {
+  return table_.get_extension ? table_.get_extension(instance_, as_str(id), 1) : nullptr;
+}
+
+void Generation::read_extensions(StatusRoom& status) {
+  const opyard_block* first = nullptr;
+  uint64_t count = 0;
+  if (const void* offered = extension("opyard.kernels")) {
+    const auto kernels = take<opyard_kernels_ext>(offered, OPYARD_KERNELS_EXT_SIZE_1_0,
+                                                  "the extension opyard.kernels");
+    OPYARD_CHECK(kernels.blocks, kInvalidArgument, "plugin '", name(),
+                 "': its extension opyard.kernels has no function 'blocks'");
+    const int32_t code = kernels.blocks(instance_, &first, &count, status.get());
+    if (code != 0) throw status.error(code, str_cat("plugin '", name(), "' gave no kernels"));
+  }
+  records_ = std::make_unique<Records>(first, count);
+  check_fingerprint(lint_.note.fingerprint, records_->blocks());
+  if (const void* offered = extension("opyard.schemas")) schemas_ = Schemas(offered);
+  for (const opyard_block& block : schemas_.blocks()) blocks_.push_back(block);
+  for (const opyard_block& block : records_->blocks()) blocks_.push_back(block);
+  description_ = describe_note(lint_.note);
+  describe_blocks(blocks_, same_build_, &description_);
+}
+
+void Generation::activate(StatusRoom& status) {
+  if (table_.activate) {
+    const int32_t code = table_.activate(instance_, status.get());
+    if (code != 0) throw status.error(code, str_cat("plugin '", name(), "' failed to activate"));
+  }
+  begun_ = Begun::kActivate;
+  const std::vector<std::string> pinned = image_->pinned_dependencies();
+  const std::lock_guard lock(mutex_);
+  state_ = State::kStaged;
+  state_since_ = Clock::now();
+  staged_ = true;
+  pinned_dependencies_ = pinned;
+}
+
+State Generation::state() const {
+  const std::lock_guard lock(mutex_);
+  return state_;
+}
+
+void Generation::set_state(State state) {
+  const std::lock_guard lock(mutex_);
+  state_ = state;
+  state_since_ = Clock::now();
+}
+
+bool Generation::is_mapped() const {
+  const State now = state();
+  return now >= State::kMapped && now != State::kClosed && now != State::kFailed;
+}
+
+void Generation::activated() {
+  const std::lock_guard lock(mutex_);
+  state_ = State::kActive;
+  state_since_ = Clock::now();
+  was_active_ = true;
+}
+
+void Generation::replaced(Clock::time_point warm_until, bool unpublished) {
+  await_grace(unpublished);
+  const std::lock_guard lock(mutex_);
+  state_ = State::kWarm;
+  state_since_ = Clock::now();
+  warm_until_ = warm_until;
+}
+
+// A mark behind everything that was taken out of the tables so far: when the reclaimer reaches it,
+// no call from before is left.
+void Generation::await_grace(bool unpublished) {
+  struct Mark {
+    std::shared_ptr<std::atomic<bool>> reached;
+    Wake wake;
+  };
+  auto mark = std::make_unique<Mark>(Mark{std::make_shared<std::atomic<bool>>(false), wake_});
+  {
+    const std::lock_guard lock(mutex_);
+    grace_ = mark->reached;
+  }
+  if (!unpublished) return;
+  try {
+    epoch::retire(mark.get(), [](void* object) {
+      const std::unique_ptr<Mark> mark(static_cast<Mark*>(object));
+      mark->reached->store(true, std::memory_order_release);
+      mark->wake();
+    });
+    static_cast<void>(mark.release());
+  } catch (...) {  // no memory: without the mark it waits for ever, which harms nobody
+  }
+}
+
+std::shared_ptr<std::atomic<bool>> Generation::grace() const {
+  const std::lock_guard lock(mutex_);
+  return grace_;
+}
+
+bool Generation::recall() {
+  const std::lock_guard lock(mutex_);
+  if (state_ != State::kWarm || dismissed_) return false;
+  state_ = State::kStaged;
+  state_since_ = Clock::now();
+  return true;
+}
+
+void Generation::dismiss() {
+  {
+    const std::lock_guard lock(mutex_);
+    dismissed_ = true;
+  }
+  wake_();
+}
+
+void Generation::set_policy(TensorPolicy policy) {
+  const std::lock_guard lock(mutex_);
+  policy_ = policy;
+}
+
+void Generation::note_failure(const Error& error) {
+  const std::lock_guard lock(mutex_);
+  last_error_ = error.message();
+}
+
+bool Generation::is_going() const {
+  const std::lock_guard lock(mutex_);
+  const bool ended = state_ == State::kClosed || state_ == State::kFailed;
+  return !ended && (dismissed_ || (was_active_ && state_ != State::kActive));
+}
+
+bool Generation::rests() const {
+  const std::lock_guard lock(mutex_);
+  const bool warm = state_ == State::kWarm && !dismissed_ && Clock::now() < warm_until_;
+  return warm || state_ == State::kZombie;
+}
+
+std::vector<Pin> Generation::pins() const {
+  std::vector<Pin> pins;
+  const auto over = grace();
+  if (!over || over->load(std::memory_order_acquire)) return pins;
+  const PinnedRoot pin;  // keeps the holders' texts
+  for (const epoch::Blame& blame : epoch::pinned_threads()) {
+    if (blame.epochs_behind == 0) continue;
+    pins.push_back({blame.thread_id, blame.holder ? blame.holder : "a frame", blame.age_ns});
+  }
+  return pins;
+}
+
+GenerationInfo Generation::info() const {
+  GenerationInfo info;
+  info.number = number_;
+  info.file = file_.name;
+  info.path = file_.path;
+  info.hash = file_.hash;
+  info.version = lint_.note.version;
+  info.fingerprint = lint_.note.fingerprint;
+  info.same_build = lint_.note.fingerprint == kFingerprint;
+  info.probe = probe_;
+  info.warnings = lint_.warnings;
+  for (size_t i = 0; i < kNumLeaseKinds; ++i) {
+    info.leases[i] = leases_.count(static_cast<LeaseKind>(i));
+  }
+  info.pins = pins();
+  bool staged = false;
+  {
+    const std::lock_guard lock(mutex_);
+    staged = staged_;
+    info.state = state_;
+    info.last_error = last_error_;
+    info.why_not_unloaded = why_not_unloaded_;
+    info.age_ms = static_cast<uint64_t>(
+        std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - state_since_).count());
+  }
+  if (staged) {
+    info.abi = abi_;
+    info.pinned_dependencies = pinned_dependencies_;
+    for (const auto& [what, kernel] : description_.kernels) {
+      const size_t at = what.find(" at ");
+      info.kernels.push_back(
+          {what.substr(0, at), what.substr(at + 4), kernel.typed, kernel.why_boxed});
+    }
+  }
+  return info;
+}
+
+}  // namespace opyard::plugin

@@ -1,0 +1,152 @@
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "opyard/dispatch/dispatcher.h"
+#include "opyard/plugin/control_thread.h"
+#include "opyard/plugin/describe.h"
+#include "opyard/plugin/file_store.h"
+#include "opyard/plugin/host.h"
+#include "opyard/plugin/host_table.h"
+#include "opyard/plugin/image.h"
+#include "opyard/plugin/leases.h"
+#include "opyard/plugin/lint.h"
+#include "opyard/plugin/probe.h"
+#include "opyard/plugin/records.h"
+#include "opyard/plugin/schemas.h"
+
+namespace opyard::plugin {
+
+// One file of a plugin in this process, from its copy to its end. The Host moves it along: up to
+// kStaged under its slot's lock (start), to kActive and back with each publication (activated,
+// replaced), and to its end in steps that never wait (advance), on the keeper's thread. What runs
+// of the plugin runs on the generation's own control thread.
+class Generation : public std::enable_shared_from_this<Generation> {
+ public:
+  // What the keeper is told by: something may go on now.
+  using Wake = std::function<void()>;
+
+  // Copies, lints and probes the file: kLinted or kProbed. No code of it runs in this process.
+  static std::shared_ptr<Generation> prepare(const std::string& source, uint64_t number,
+                                             FileStore& store, const HostOptions& options,
+                                             bool probe, Wake wake);
+  ~Generation();
+
+  // Maps, shakes hands, initialises, reads what it brings and activates: kStaged. When it raises,
+  // dismiss() it: what had begun is ended.
+  void start(const HostOptions& options);
+
+  const std::string& name() const noexcept { return lint_.note.name; }
+  uint64_t number() const noexcept { return number_; }
+  const LintReport& lint() const noexcept { return lint_; }
+  const Description& description() const noexcept { return description_; }
+  // Its own blocks, and those that the host adds for its device. From kStaged on.
+  const std::vector<opyard_block>& blocks() const noexcept { return blocks_; }
+  const Leases& leases() const noexcept { return leases_; }
+  State state() const;
+  // Counts among those that the slot may have at a time.
+  bool is_mapped() const;
+
+  // Calls reach it from now on.
+  void activated();
+  // Calls do not reach it any more, but for those under way; it stays warm until then. Without
+  // `unpublished` there was no memory to tell the callers, and it stays for good.
+  void replaced(Clock::time_point warm_until, bool unpublished);
+  // kWarm → kStaged; false when it is past that.
+  bool recall();
+  // It does not stay warm, or was never active: its end begins.
+  void dismiss();
+  void set_policy(TensorPolicy policy);
+  // A change failed because of it.
+  void note_failure(const Error& error);
+
+  // Goes on with its end as far as that is possible now. The next time at which it wants to be
+  // called again; nothing when it has come to its end, or needs no attention.
+  std::optional<Clock::time_point> advance(const HostOptions& options);
+  // Warm, or on the way to its end; rests: nothing will happen to it soon.
+  bool is_going() const;
+  bool rests() const;
+
+  GenerationInfo info() const;
+
+ private:
+  enum class Step : uint8_t { kWait, kGrace, kQuiesce, kDrain, kLeases, kFini, kUnmap, kEnded };
+  // What of the plugin's functions has succeeded.
+  enum class Begun : uint8_t { kNothing, kInit, kActivate };
+
+  Generation(uint64_t number, Wake wake) : number_(number), wake_(std::move(wake)) {}
+  void shake_hands();
+  void initialise(StatusRoom& status);
+  void read_extensions(StatusRoom& status);
+  void activate(StatusRoom& status);
+  const void* extension(std::string_view id) const;
+  void check_agrees(const opyard_plugin_handshake& answer);
+
+  void live_elsewhere(const HostOptions& options);
+  void set_state(State state);
+  std::shared_ptr<std::atomic<bool>> grace() const;
+  void await_grace(bool unpublished);
+  std::vector<Pin> pins() const;
+
+  // The end (generation_end.cc), on the keeper's thread.
+  std::optional<Clock::time_point> go_on(const HostOptions& options);
+  bool may_begin_end(Clock::time_point now, std::optional<Clock::time_point>* next);
+  void enter(Step step, const HostOptions& options);
+  bool finished(const HostOptions& options);
+  bool steps_of_control_are_over(const HostOptions& options);
+  void call_later(const char* what, int32_t (*function)(void*, uint64_t, opyard_status*),
+                  const HostOptions& options);
+  bool leases_are_gone(const HostOptions& options);
+  void start_unmapping();
+  bool is_unmapped(const HostOptions& options);
+  void wait_because(const std::string& why, const HostOptions& options);
+  void stay(const std::string& why);
+
+  const uint64_t number_;
+  const Wake wake_;
+  FileStore* store_ = nullptr;
+  StoredFile file_;
+  LintReport lint_;
+  std::string probe_;
+  std::string keep_mapped_;  // why it must not be unmapped; empty: it may
+
+  std::unique_ptr<ControlThread> control_;
+  std::unique_ptr<Image> image_;
+  Leases leases_;
+  std::unique_ptr<HostTable> host_;
+  opyard_plugin_table table_{};
+  void* instance_ = nullptr;
+  std::string abi_;
+  bool same_build_ = false;
+  Schemas schemas_;
+  std::unique_ptr<Records> records_;
+  std::vector<opyard_block> blocks_;
+  Description description_;
+  std::atomic<Begun> begun_{Begun::kNothing};
+
+  // The keeper's own.
+  Step step_ = Step::kWait;
+  Clock::time_point step_since_{};
+  std::optional<std::string> left_mapped_;  // by the last step, on its thread
+  bool told_ = false;                       // the log knows what this step waits for
+
+  mutable std::mutex mutex_;  // guards what follows
+  State state_ = State::kLinted;
+  Clock::time_point state_since_ = Clock::now();
+  Clock::time_point warm_until_{};
+  std::shared_ptr<std::atomic<bool>> grace_;  // set when calls from before are over
+  bool staged_ = false;                       // what is read at the start stays as it is now
+  bool was_active_ = false;
+  bool dismissed_ = false;
+  TensorPolicy policy_ = TensorPolicy::kKeep;
+  std::vector<std::string> pinned_dependencies_;
+  std::string last_error_;
+  std::string why_not_unloaded_;
+};
+
+}  // namespace opyard::plugin

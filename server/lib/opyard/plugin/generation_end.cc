@@ -1,0 +1,219 @@
+// How a generation ends: grace period, quiesce, drain, leases, fini, dlclose with proof.
+#include "opyard/base/check.h"
+#include "opyard/base/log.h"
+#include "opyard/plugin/generation.h"
+
+namespace opyard::plugin {
+namespace {
+
+using std::chrono::milliseconds;
+
+// How long the keeper leaves something alone that does not tell it when it is over.
+constexpr milliseconds kSoon{2};
+constexpr milliseconds kLater{50};
+
+std::string seconds_text(Clock::duration duration) {
+  const auto ms = std::chrono::duration_cast<milliseconds>(duration).count();
+  return str_cat(ms / 1000, ".", ms % 1000 / 100, " s");
+}
+
+}  // namespace
+
+std::optional<Clock::time_point> Generation::advance(const HostOptions& options) {
+  try {
+    return go_on(options);
+  } catch (...) {  // no thread, no memory
+    stay(current_error().message());
+    return std::nullopt;
+  }
+}
+
+std::optional<Clock::time_point> Generation::go_on(const HostOptions& options) {
+  const Clock::time_point now = Clock::now();
+  if (step_ == Step::kEnded) return std::nullopt;
+  if (step_ == Step::kWait) {
+    std::optional<Clock::time_point> next;
+    if (!may_begin_end(now, &next)) return next;
+    enter(Step::kGrace, options);
+  }
+  while (finished(options)) {
+    if (step_ == Step::kEnded) return std::nullopt;
+    enter(static_cast<Step>(static_cast<uint8_t>(step_) + 1), options);
+  }
+  if (step_ == Step::kEnded) return std::nullopt;
+  return now + (now - step_since_ < kLater ? kSoon : kLater);
+}
+
+// It was dismissed, or its warm time is over; and none of its functions is running.
+bool Generation::may_begin_end(Clock::time_point now, std::optional<Clock::time_point>* next) {
+  if (control_ && control_->busy()) {  // a start that was given up has not returned yet
+    const std::lock_guard lock(mutex_);
+    if (dismissed_) {
+      state_ = State::kZombie;
+      why_not_unloaded_ = "a function that it was started with has not returned";
+      *next = now + kLater;
+    }
+    return false;
+  }
+  const std::lock_guard lock(mutex_);
+  if (!dismissed_ && state_ != State::kWarm) return false;
+  if (!dismissed_ && now < warm_until_) {
+    *next = warm_until_;
+    return false;
+  }
+  state_ = State::kRetiring;
+  state_since_ = now;
+  why_not_unloaded_.clear();
+  return true;
+}
+
+void Generation::enter(Step step, const HostOptions& options) {
+  step_ = step;
+  step_since_ = Clock::now();
+  told_ = false;
+  const bool active = begun_ == Begun::kActivate;
+  if (step == Step::kQuiesce && host_) host_->request_stop();
+  if (step == Step::kQuiesce && active) call_later("quiesce", table_.quiesce, options);
+  if (step == Step::kDrain && active) call_later("drain", table_.drain, options);
+  if (step == Step::kFini && begun_ != Begun::kNothing && table_.fini) {
+    control_->start([this] { table_.fini(instance_); });
+  }
+  if (step == Step::kUnmap && image_) {
+    control_.reset();  // what it kept for the plugin in thread-local variables goes with it
+    control_ = std::make_unique<ControlThread>(str_cat("opyard-", name()), wake_);
+    start_unmapping();
+  }
+}
+
+void Generation::start_unmapping() {
+  control_->start([this] { left_mapped_ = keep_mapped_.empty() ? image_->unmap() : keep_mapped_; });
+}
+
+// The present step is over; entering the next has begun it.
+bool Generation::finished(const HostOptions& options) {
+  switch (step_) {
+    case Step::kWait:
+    case Step::kEnded:
+      return false;
+    case Step::kGrace: {
+      const auto over = grace();
+      if (!over || over->load(std::memory_order_acquire)) return true;
+      const std::vector<Pin> holders = pins();
+      std::string who;
+      for (const Pin& pin : holders) {
+        who += str_cat(who.empty() ? "" : ", ", "thread ", pin.thread_id, " in ", pin.holder,
+                       " for ", seconds_text(std::chrono::nanoseconds(pin.age_ns)));
+      }
+      wait_because(str_cat("calls from before have not ended: ", who.empty() ? "unknown" : who),
+                   options);
+      return false;
+    }
+    case Step::kQuiesce:
+    case Step::kDrain:
+    case Step::kFini:
+      return steps_of_control_are_over(options);
+    case Step::kLeases:
+      return leases_are_gone(options);
+    case Step::kUnmap:
+      return is_unmapped(options);
+  }
+  return false;
+}
+
+void Generation::call_later(const char* what, int32_t (*function)(void*, uint64_t, opyard_status*),
+                            const HostOptions& options) {
+  if (!function) return;
+  control_->start([this, what, function, patience = options.patience] {
+    const auto deadline = (Clock::now() + patience).time_since_epoch();
+    StatusRoom status;
+    const int32_t code = function(instance_, static_cast<uint64_t>(deadline.count()), status.get());
+    if (code != 0) throw status.error(code, str_cat("its ", what, " failed"));
+  });
+}
+
+bool Generation::steps_of_control_are_over(const HostOptions& options) {
+  const char* what = step_ == Step::kQuiesce ? "quiesce" : step_ == Step::kDrain ? "drain" : "fini";
+  if (control_ && control_->busy()) {
+    wait_because(str_cat("its ", what, " has not returned"), options);
+    return false;
+  }
+  if (control_) {
+    if (const std::optional<Error> error = control_->take_error()) {
+      stay(error->message());
+      return false;
+    }
+  }
+  if (step_ == Step::kDrain) set_state(State::kDrained);
+  if (step_ == Step::kFini) set_state(State::kFinalised);
+  return true;
+}
+
+bool Generation::leases_are_gone(const HostOptions& options) {
+  std::string held;
+  for (size_t i = 0; i < kNumLeaseKinds; ++i) {
+    const auto kind = static_cast<LeaseKind>(i);
+    const uint64_t count = leases_.count(kind);
+    if (count > 0) held += str_cat(held.empty() ? "" : ", ", count, " ", to_string(kind));
+  }
+  if (held.empty()) {
+    set_state(State::kIdle);
+    return true;
+  }
+  wait_because(str_cat("leases are held: ", held), options);
+  return false;
+}
+
+// The file's own destructors run in dlclose, so that has a thread, too.
+bool Generation::is_unmapped(const HostOptions& options) {
+  if (control_ && control_->busy()) {
+    wait_because("dlclose has not returned", options);
+    return false;
+  }
+  if (left_mapped_) {
+    if (!image_ || image_->threads_inside().empty()) {
+      stay(*left_mapped_);
+      return false;
+    }
+    wait_because(*left_mapped_, options);
+    start_unmapping();  // looks again
+    return false;
+  }
+  image_.reset();
+  control_.reset();
+  store_->remove(file_);
+  const std::lock_guard lock(mutex_);
+  state_ = was_active_ ? State::kClosed : State::kFailed;
+  state_since_ = Clock::now();
+  why_not_unloaded_.clear();
+  return true;
+}
+
+// Waits on; after the patience it is shown as what it is, and the log says so once.
+void Generation::wait_because(const std::string& why, const HostOptions& options) {
+  const Clock::time_point now = Clock::now();
+  const bool late = now - step_since_ > options.patience;
+  {
+    const std::lock_guard lock(mutex_);
+    why_not_unloaded_ = why;
+    if (late) state_ = State::kZombie;
+  }
+  if (!late || told_) return;
+  told_ = true;
+  log(LogLevel::kWarning, str_cat("plugin ", name(), ", generation ", number_,
+                                  ", cannot end yet: ", why, "; it goes when that is over"));
+}
+
+// For good.
+void Generation::stay(const std::string& why) {
+  step_ = Step::kEnded;
+  {
+    const std::lock_guard lock(mutex_);
+    state_ = State::kZombie;
+    state_since_ = Clock::now();
+    why_not_unloaded_ = why;
+  }
+  log(LogLevel::kWarning,
+      str_cat("plugin ", name(), ", generation ", number_, ", stays mapped: ", why));
+}
+
+}  // namespace opyard::plugin

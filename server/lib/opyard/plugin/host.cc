@@ -1,0 +1,284 @@
+#include "opyard/plugin/host.h"
+
+#include "opyard/base/check.h"
+#include "opyard/base/log.h"
+#include "opyard/base/no_destructor.h"
+#include "opyard/core/thread_state.h"
+#include "opyard/plugin/host_parts.h"
+
+namespace opyard::plugin {
+namespace {
+
+uint64_t nanoseconds_since(Clock::time_point start) {
+  return static_cast<uint64_t>(
+      std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
+}
+
+void check_outside_of_calls(std::string_view what) {
+  OPYARD_CHECK(!is_pinned(), kFailedPrecondition, what,
+               " cannot be done from within an operator call; do it before or after");
+}
+
+// What a new generation takes over, and what it was measured by.
+struct Install {
+  Slot& slot;
+  std::shared_ptr<Generation> next;
+  std::shared_ptr<Generation> old;  // null: the slot is empty
+  const ChangeOptions& options;
+  ChangeReport report;
+};
+
+void publish(Install& change) {
+  Dispatcher& dispatcher = Dispatcher::global();
+  const Origin origin{change.next->name(), change.next->number()};
+  const Clock::time_point start = Clock::now();
+  if (change.old) {
+    dispatcher.replace(change.slot.registration, change.next->blocks(), origin);
+  } else {
+    change.slot.registration = dispatcher.register_blocks(change.next->blocks(), origin);
+  }
+  change.report.publish_ns = nanoseconds_since(start);
+}
+
+Clock::time_point warm_until(const ChangeOptions& change, const HostOptions& host) {
+  return Clock::now() + change.keep_warm.value_or(host.keep_warm);
+}
+
+}  // namespace
+
+Host& Host::global() {
+  static NoDestructor<Host> host;
+  return *host;
+}
+
+Host::Host() : parts_(std::make_unique<Parts>()) {}
+Host::~Host() = default;
+
+void Host::configure(HostOptions options) { parts_->configure(std::move(options)); }
+HostOptions Host::options() const { return parts_->options(); }
+
+void Host::start() {
+  static_cast<void>(parts_->store());
+  parts_->start_keeper();
+}
+
+// Starts the new generation and gives it the place of the old one. When that fails, the new one is
+// brought to its end and everything is as before.
+ChangeReport Host::install(Slot& slot, std::shared_ptr<Generation> next,
+                           std::shared_ptr<Generation> old, const ChangeOptions& options) {
+  const HostOptions host = parts_->options();
+  Install change{slot, next, old, options, {}};
+  change.report.slot = slot.name;
+  change.report.old_generation = old ? old->number() : 0;
+  change.report.new_generation = next->number();
+  parts_->add(slot, next);
+  try {
+    next->start(host);
+    if (old) {
+      const auto differences = compare(old->description(), next->description());
+      check_allowed(slot.name, differences, options);
+      change.report.lost = losses(differences);
+    }
+    publish(change);
+  } catch (...) {
+    const Error error = current_error();
+    next->note_failure(error);
+    next->dismiss();
+    parts_->await_end(*next, host.patience);
+    throw error;
+  }
+  next->activated();
+  if (old) old->set_policy(options.tensors);
+  if (old) old->replaced(warm_until(options, host), true);
+  parts_->set_active(slot, next);
+  change.report.old_state = old ? old->state() : State::kClosed;
+  return change.report;
+}
+
+ChangeReport Host::load(const std::string& path, const ChangeOptions& options) {
+  check_outside_of_calls("loading a plugin");
+  const Clock::time_point start = Clock::now();
+  auto next = Generation::prepare(path, parts_->next_number(), parts_->store(), parts_->options(),
+                                  options.probe, [parts = parts_.get()] { parts->wake(); });
+  const std::shared_ptr<Slot> slot = parts_->make_slot(next->name());
+  Change change(*parts_, slot, "load");
+  OPYARD_CHECK(!parts_->active(*slot), kAlreadyExists, "the plugin '", slot->name,
+               "' is loaded already; swap it for another build, or unload it first");
+  parts_->make_room(*slot);
+  ChangeReport report = install(*slot, std::move(next), nullptr, options);
+  change.done();
+  report.total_ns = nanoseconds_since(start);
+  return report;
+}
+
+ChangeReport Host::swap(std::string_view name, const std::string& path,
+                        const ChangeOptions& options) {
+  check_outside_of_calls("swapping a plugin");
+  const Clock::time_point start = Clock::now();
+  const std::shared_ptr<Slot> slot = parts_->get_slot(name);
+  auto next = Generation::prepare(path, parts_->next_number(), parts_->store(), parts_->options(),
+                                  options.probe, [parts = parts_.get()] { parts->wake(); });
+  OPYARD_CHECK(next->name() == slot->name, kInvalidArgument, "the file is the plugin '",
+               next->name(), "', which cannot take the place of '", slot->name, "'");
+  Change change(*parts_, slot, "swap");
+  const std::shared_ptr<Generation> old = parts_->active(*slot);
+  OPYARD_CHECK(old != nullptr, kNotFound, "no generation of '", slot->name,
+               "' is active; load one first");
+  parts_->make_room(*slot);
+  ChangeReport report = install(*slot, std::move(next), old, options);
+  change.done();
+  report.total_ns = nanoseconds_since(start);
+  return report;
+}
+
+ChangeReport Host::unload(std::string_view name, const ChangeOptions& options) {
+  check_outside_of_calls("unloading a plugin");
+  const Clock::time_point start = Clock::now();
+  const std::shared_ptr<Slot> slot = parts_->get_slot(name);
+  const HostOptions host = parts_->options();
+  Change change(*parts_, slot, "unload");
+  const std::shared_ptr<Generation> old = parts_->active(*slot);
+  OPYARD_CHECK(old != nullptr, kNotFound, "no generation of '", slot->name, "' is active");
+  ChangeReport report;
+  report.slot = slot->name;
+  report.old_generation = old->number();
+  for (const auto& [what, kernel] : old->description().kernels) report.lost.push_back(what);
+  const Clock::time_point publishing = Clock::now();
+  const bool withdrawn = slot->registration.withdraw();
+  report.publish_ns = nanoseconds_since(publishing);
+  old->set_policy(options.tensors);
+  old->replaced(Clock::now(), withdrawn);
+  parts_->set_active(*slot, nullptr);
+  for (const auto& generation : parts_->generations(*slot)) {
+    if (generation->state() == State::kWarm) generation->dismiss();  // nothing to roll back to
+  }
+  parts_->await_end(*old, host.patience);
+  change.done();
+  const GenerationInfo info = old->info();
+  report.old_state = info.state;
+  report.note = info.why_not_unloaded;
+  report.total_ns = nanoseconds_since(start);
+  return report;
+}
+
+ChangeReport Host::rollback(std::string_view name, const ChangeOptions& options) {
+  check_outside_of_calls("rolling a plugin back");
+  const Clock::time_point start = Clock::now();
+  const std::shared_ptr<Slot> slot = parts_->get_slot(name);
+  const HostOptions host = parts_->options();
+  Change change(*parts_, slot, "rollback");
+  std::shared_ptr<Generation> next;
+  for (const auto& generation : parts_->generations(*slot)) {
+    if (!next && generation->recall()) next = generation;
+  }
+  const std::shared_ptr<Generation> old = parts_->active(*slot);
+  OPYARD_CHECK(next != nullptr, kFailedPrecondition, "the slot '", slot->name,
+               "' has no generation that is still warm; a replaced one stays so for ",
+               host.keep_warm.count() / 1000, " s unless the swap says otherwise");
+  Install install{*slot, next, old, options, {}};
+  install.report.slot = slot->name;
+  install.report.old_generation = old ? old->number() : 0;
+  install.report.new_generation = next->number();
+  try {
+    publish(install);
+  } catch (...) {
+    next->replaced(warm_until(options, host), true);
+    throw;
+  }
+  next->activated();
+  if (old) old->set_policy(options.tensors);
+  if (old) old->replaced(warm_until(options, host), true);
+  parts_->set_active(*slot, next);
+  change.done();
+  install.report.old_state = old ? old->state() : State::kClosed;
+  install.report.total_ns = nanoseconds_since(start);
+  return install.report;
+}
+
+std::vector<Difference> Host::diff(std::string_view name, const std::string& path) {
+  const std::shared_ptr<Slot> slot = parts_->get_slot(name);
+  const std::shared_ptr<Generation> active = parts_->active(*slot);
+  OPYARD_CHECK(active != nullptr, kNotFound, "no generation of '", slot->name, "' is active");
+  const HostOptions host = parts_->options();
+  const std::string worker = find_worker(host);
+  OPYARD_CHECK(!worker.empty(), kUnavailable,
+               "comparing two builds takes the program opyard-worker, which is not there");
+  FileStore& store = parts_->store();
+  const SourceFile source = SourceFile::follow(path);
+  if (host.check_owner) source.check_owner();
+  const StoredFile file = store.store(source, parts_->next_number());
+  Verdict verdict;
+  try {
+    static_cast<void>(lint(file));
+    verdict = remembered_probe(worker, file, host.probe_patience);
+  } catch (...) {
+    store.remove(file);
+    throw;
+  }
+  store.remove(file);
+  OPYARD_CHECK(verdict.lived, kFailedPrecondition,
+               "the file failed in the process that tried it out: ", verdict.problem);
+  return compare(active->description(), verdict.description);
+}
+
+Description Host::describe(std::string_view name) const {
+  const std::shared_ptr<Generation> active = parts_->active(*parts_->get_slot(name));
+  OPYARD_CHECK(active != nullptr, kNotFound, "no generation of '", name, "' is active");
+  return active->description();
+}
+
+std::vector<SlotInfo> Host::list() const {
+  std::vector<SlotInfo> infos;
+  for (const auto& slot : parts_->slots()) {
+    SlotInfo info = parts_->info(*slot);
+    for (const auto& generation : parts_->generations(*slot)) {
+      GenerationInfo one = generation->info();
+      const HitCounter::Hits hits = parts_->hits.of(one.number);
+      one.hits_typed = hits.typed;
+      one.hits_boxed = hits.boxed;
+      info.generations.push_back(std::move(one));
+    }
+    if (!info.generations.empty()) infos.push_back(std::move(info));
+  }
+  return infos;
+}
+
+void Host::count_hits(bool on) { parts_->hits.set_counting(on); }
+
+bool Host::settle(std::chrono::milliseconds patience) { return parts_->settle(patience); }
+
+std::string_view to_string(State state) noexcept {
+  switch (state) {
+    case State::kLinted:
+      return "linted";
+    case State::kProbed:
+      return "probed";
+    case State::kMapped:
+      return "mapped";
+    case State::kInitialised:
+      return "initialised";
+    case State::kStaged:
+      return "staged";
+    case State::kActive:
+      return "active";
+    case State::kWarm:
+      return "warm";
+    case State::kRetiring:
+      return "retiring";
+    case State::kDrained:
+      return "drained";
+    case State::kIdle:
+      return "idle";
+    case State::kFinalised:
+      return "finalised";
+    case State::kClosed:
+      return "closed";
+    case State::kZombie:
+      return "zombie";
+    case State::kFailed:
+      return "failed";
+  }
+  return "unknown";
+}
+
+}  // namespace opyard::plugin

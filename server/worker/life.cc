@@ -1,0 +1,82 @@
+#include "life.h"
+
+#include <algorithm>
+
+#include "leftovers.h"
+#include "opyard/base/check.h"
+#include "opyard/base/epoch.h"
+#include "opyard/plugin/host.h"
+#include "opyard/plugin/lint.h"
+#include "opyard/runtime/initialize.h"
+
+namespace opyard::worker {
+namespace {
+
+using plugin::GenerationInfo;
+using plugin::Host;
+using plugin::State;
+using plugin::Verdict;
+
+GenerationInfo newest() {
+  const auto slots = Host::global().list();
+  OPYARD_CHECK(!slots.empty() && !slots.front().generations.empty(), kInternal,
+               "the host does not know what it has just loaded");
+  return slots.front().generations.front();
+}
+
+bool imports_keys(const std::string& path) {
+  const plugin::LintReport report = plugin::lint(path);
+  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& text) {
+    return text.find("pthread_key_create") != std::string::npos;
+  });
+}
+
+void judge_leftovers(const std::string& path, const Belongings& before, Verdict* verdict) {
+  Leftovers left = compare(before, look_around());
+  verdict->leftovers = std::move(left.things);
+  if (left.keys == 0) return;
+  const std::string keys =
+      str_cat(left.keys, left.keys == 1 ? " thread-specific key" : " thread-specific keys",
+              " (pthread_key_create)");
+  // Others' keys, such as those of a BLAS, stay with their libraries.
+  if (imports_keys(path)) {
+    verdict->keeps.push_back(keys + ", whose destructor a thread would call when it ends");
+  } else {
+    verdict->leftovers.push_back(keys);
+  }
+}
+
+}  // namespace
+
+Verdict live(const std::string& path, const std::function<void(std::string_view)>& step) {
+  Verdict verdict;
+  try {
+    initialize();
+    plugin::HostOptions options;
+    options.keep_warm = std::chrono::milliseconds(0);
+    Host& host = Host::global();
+    host.configure(options);
+    host.start();  // what is our own is there before we look around
+    epoch::start();
+    const Belongings before = look_around();
+    step("loading it");
+    plugin::ChangeOptions change;
+    change.probe = false;
+    const std::string name = host.load(path, change).slot;
+    verdict.description = host.describe(name);
+    step("unloading it");
+    host.unload(name);
+    host.settle(options.patience);
+    verdict.lived = true;
+    const GenerationInfo end = newest();
+    if (end.state != State::kClosed) verdict.left_mapped = end.why_not_unloaded;
+    step("looking at what it left");
+    judge_leftovers(path, before, &verdict);
+  } catch (...) {
+    verdict.lived = false;
+    verdict.problem = current_error().message();
+  }
+  return verdict;
+}
+
+}  // namespace opyard::worker
