@@ -5,6 +5,7 @@
 #include "leftovers.h"
 #include "opyard/base/check.h"
 #include "opyard/base/epoch.h"
+#include "opyard/dispatch/dispatcher.h"
 #include "opyard/plugin/host.h"
 #include "opyard/plugin/lint.h"
 #include "opyard/runtime/initialize.h"
@@ -58,6 +59,8 @@ Verdict live(const std::string& path, const std::function<void(std::string_view)
     host.configure(options);
     host.start();  // what is our own is there before we look around
     epoch::start();
+    Dispatcher::global()
+        .generation();  // a first look at the tables: the thread's slot, and its key
     const Belongings before = look_around();
     step("loading it");
     plugin::ChangeOptions change;

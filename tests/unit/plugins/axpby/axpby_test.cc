@@ -85,7 +85,7 @@ TEST_P(Axpby, RefusesWhatItCannotCompute) {
   refusal({x, 1, 1, 1}, Code::kInvalidArgument);
 }
 
-INSTANTIATE_TEST_SUITE_P(Examples, Axpby, ::testing::Values("axpby"),
+INSTANTIATE_TEST_SUITE_P(Examples, Axpby, ::testing::Values("axpby", "axpby_c"),
                          [](const auto& info) { return std::string(info.param); });
 
 }  // namespace
