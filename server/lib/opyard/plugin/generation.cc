@@ -85,6 +85,8 @@ Generation::~Generation() {
     static_cast<void>(image_.release());
     static_cast<void>(host_.release());
     static_cast<void>(control_.release());
+    static_cast<void>(device_.release());
+    new BackendClaim(std::move(claim_));
   }
 }
 
@@ -171,8 +173,38 @@ void Generation::read_extensions(StatusRoom& status) {
   if (const void* offered = extension("opyard.schemas")) schemas_ = Schemas(offered);
   for (const opyard_block& block : schemas_.blocks()) blocks_.push_back(block);
   for (const opyard_block& block : records_->blocks()) blocks_.push_back(block);
+  read_device();
   description_ = describe_note(lint_.note);
   describe_blocks(blocks_, same_build_, &description_);
+}
+
+// The name that it claims, and the device itself when it brings one.
+void Generation::read_device() {
+  std::string claims;
+  for (const std::string& claim : lint_.note.claims) claims += (claims.empty() ? "" : ",") + claim;
+  const std::optional<std::string> claimed = claimed_device(claims);
+  const bool brings = (lint_.note.kind & OPYARD_KIND_DEVICE) != 0;
+  OPYARD_CHECK(!brings || claimed, kInvalidArgument, "the plugin '", name(),
+               "' is a device runtime by its note, which claims no device; wanted is a claim like "
+               "\"device:",
+               name(), "\"");
+  if (!claimed) return;
+  device_name_ = *claimed;
+  claim_ = BackendClaim(device_name_);
+  if (!brings) return;
+  const void* offered = extension("opyard.device");
+  OPYARD_CHECK(offered, kInvalidArgument, "the plugin '", name(),
+               "' is a device runtime by its note and gives no extension opyard.device");
+  device_ = std::make_unique<DeviceRuntime>(offered, instance_, claim_.backend(), leases_, name(),
+                                            number_);
+}
+
+std::vector<opyard_block> Generation::publication(const HostOptions& options) {
+  std::vector<opyard_block> blocks = blocks_;
+  if (!device_) return blocks;
+  for_device_ = device_->libraries(blocks_, options.cpu_fallback);
+  for (const Library& library : for_device_) blocks.push_back(library.block());
+  return blocks;
 }
 
 void Generation::activate(StatusRoom& status) {
@@ -265,9 +297,10 @@ void Generation::dismiss() {
   wake_();
 }
 
-void Generation::set_policy(TensorPolicy policy) {
+void Generation::set_policy(TensorPolicy policy, const std::shared_ptr<Generation>& successor) {
   const std::lock_guard lock(mutex_);
   policy_ = policy;
+  successor_ = successor;
 }
 
 void Generation::note_failure(const Error& error) {
@@ -321,6 +354,12 @@ GenerationInfo Generation::info() const {
     info.state = state_;
     info.last_error = last_error_;
     info.why_not_unloaded = why_not_unloaded_;
+    if (staged_ && device_) {
+      info.bytes_held = device_->bytes_held();
+      for (const FallbackCount& one : device_->fallback_counts()) {
+        info.fallbacks.emplace_back(one.op, one.calls);
+      }
+    }
     info.age_ms = static_cast<uint64_t>(
         std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - state_since_).count());
   }

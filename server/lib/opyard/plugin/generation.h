@@ -8,8 +8,10 @@
 #include <string>
 
 #include "opyard/dispatch/dispatcher.h"
+#include "opyard/plugin/backend_claims.h"
 #include "opyard/plugin/control_thread.h"
 #include "opyard/plugin/describe.h"
+#include "opyard/plugin/device_runtime.h"
 #include "opyard/plugin/file_store.h"
 #include "opyard/plugin/host.h"
 #include "opyard/plugin/host_table.h"
@@ -45,8 +47,14 @@ class Generation : public std::enable_shared_from_this<Generation> {
   uint64_t number() const noexcept { return number_; }
   const LintReport& lint() const noexcept { return lint_; }
   const Description& description() const noexcept { return description_; }
-  // Its own blocks, and those that the host adds for its device. From kStaged on.
-  const std::vector<opyard_block>& blocks() const noexcept { return blocks_; }
+  // Its own blocks, and those that the host adds for its device, made for one publication. From
+  // kStaged on; valid until the next call.
+  std::vector<opyard_block> publication(const HostOptions& options);
+  // Null without a device of its own. From kStaged on.
+  DeviceRuntime* device() const noexcept { return device_.get(); }
+  // The device that it is or works for; empty without one.
+  const std::string& device_name() const noexcept { return device_name_; }
+  Backend backend() const noexcept { return claim_.backend(); }
   const Leases& leases() const noexcept { return leases_; }
   State state() const;
   // Counts among those that the slot may have at a time.
@@ -61,7 +69,8 @@ class Generation : public std::enable_shared_from_this<Generation> {
   bool recall();
   // It does not stay warm, or was never active: its end begins.
   void dismiss();
-  void set_policy(TensorPolicy policy);
+  // What becomes of its tensors, and for kShare who takes them over.
+  void set_policy(TensorPolicy policy, const std::shared_ptr<Generation>& successor);
   // A change failed because of it.
   void note_failure(const Error& error);
 
@@ -75,7 +84,19 @@ class Generation : public std::enable_shared_from_this<Generation> {
   GenerationInfo info() const;
 
  private:
-  enum class Step : uint8_t { kWait, kGrace, kQuiesce, kDrain, kLeases, kFini, kUnmap, kEnded };
+  // Tensors can be read as long as the plugin works, so their storages go before it is quiesced.
+  enum class Step : uint8_t {
+    kWait,
+    kGrace,
+    kSettle,
+    kStorages,
+    kQuiesce,
+    kDrain,
+    kLeases,
+    kFini,
+    kUnmap,
+    kEnded
+  };
   // What of the plugin's functions has succeeded.
   enum class Begun : uint8_t { kNothing, kInit, kActivate };
 
@@ -83,6 +104,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void shake_hands();
   void initialise(StatusRoom& status);
   void read_extensions(StatusRoom& status);
+  void read_device();
   void activate(StatusRoom& status);
   const void* extension(std::string_view id) const;
   void check_agrees(const opyard_plugin_handshake& answer);
@@ -101,7 +123,10 @@ class Generation : public std::enable_shared_from_this<Generation> {
   bool steps_of_control_are_over(const HostOptions& options);
   void call_later(const char* what, int32_t (*function)(void*, uint64_t, opyard_status*),
                   const HostOptions& options);
-  bool leases_are_gone(const HostOptions& options);
+  const char* name_of_step() const;
+  bool leases_are_gone(const HostOptions& options, size_t kinds);
+  void settle_device();
+  void retire_device();
   void start_unmapping();
   bool is_unmapped(const HostOptions& options);
   void wait_because(const std::string& why, const HostOptions& options);
@@ -125,7 +150,11 @@ class Generation : public std::enable_shared_from_this<Generation> {
   bool same_build_ = false;
   Schemas schemas_;
   std::unique_ptr<Records> records_;
-  std::vector<opyard_block> blocks_;
+  std::vector<opyard_block> blocks_;  // its own
+  std::string device_name_;
+  BackendClaim claim_;
+  std::unique_ptr<DeviceRuntime> device_;
+  std::vector<Library> for_device_;
   Description description_;
   std::atomic<Begun> begun_{Begun::kNothing};
 
@@ -133,6 +162,8 @@ class Generation : public std::enable_shared_from_this<Generation> {
   Step step_ = Step::kWait;
   Clock::time_point step_since_{};
   std::optional<std::string> left_mapped_;  // by the last step, on its thread
+  bool failing_ = false;                    // its memory is being taken from its tensors
+  bool failed_storages_ = false;            // … has been
   bool told_ = false;                       // the log knows what this step waits for
 
   mutable std::mutex mutex_;  // guards what follows
@@ -144,6 +175,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   bool was_active_ = false;
   bool dismissed_ = false;
   TensorPolicy policy_ = TensorPolicy::kKeep;
+  std::weak_ptr<Generation> successor_;
   std::vector<std::string> pinned_dependencies_;
   std::string last_error_;
   std::string why_not_unloaded_;

@@ -72,17 +72,43 @@ void Generation::enter(Step step, const HostOptions& options) {
   step_since_ = Clock::now();
   told_ = false;
   const bool active = begun_ == Begun::kActivate;
+  if (step == Step::kSettle && device_ && active) {
+    control_->start([this] { settle_device(); });
+  }
   if (step == Step::kQuiesce && host_) host_->request_stop();
   if (step == Step::kQuiesce && active) call_later("quiesce", table_.quiesce, options);
   if (step == Step::kDrain && active) call_later("drain", table_.drain, options);
-  if (step == Step::kFini && begun_ != Begun::kNothing && table_.fini) {
-    control_->start([this] { table_.fini(instance_); });
+  if (step == Step::kFini && begun_ != Begun::kNothing) {
+    control_->start([this] {
+      retire_device();
+      if (table_.fini) table_.fini(instance_);
+    });
   }
   if (step == Step::kUnmap && image_) {
     control_.reset();  // what it kept for the plugin in thread-local variables goes with it
     control_ = std::make_unique<ControlThread>(str_cat("opyard-", name()), wake_);
     start_unmapping();
   }
+}
+
+// The device has done what was queued; a successor takes its tensors over where that is wanted.
+void Generation::settle_device() {
+  device_->withdraw();
+  device_->settle();
+  mutex_.lock();
+  const std::shared_ptr<Generation> successor =
+      policy_ == TensorPolicy::kShare ? successor_.lock() : nullptr;
+  mutex_.unlock();
+  if (successor && successor->device() && successor->state() == State::kActive) {
+    device_->hand_over(*successor->device());
+  }
+}
+
+// Readers of info() may be looking at it.
+void Generation::retire_device() {
+  std::unique_ptr<DeviceRuntime> gone;
+  const std::lock_guard lock(mutex_);
+  gone = std::move(device_);
 }
 
 void Generation::start_unmapping() {
@@ -108,12 +134,15 @@ bool Generation::finished(const HostOptions& options) {
                    options);
       return false;
     }
+    case Step::kSettle:
     case Step::kQuiesce:
     case Step::kDrain:
     case Step::kFini:
       return steps_of_control_are_over(options);
+    case Step::kStorages:
+      return leases_are_gone(options, static_cast<size_t>(LeaseKind::kStorage) + 1);
     case Step::kLeases:
-      return leases_are_gone(options);
+      return leases_are_gone(options, kNumLeaseKinds);
     case Step::kUnmap:
       return is_unmapped(options);
   }
@@ -131,10 +160,22 @@ void Generation::call_later(const char* what, int32_t (*function)(void*, uint64_
   });
 }
 
+const char* Generation::name_of_step() const {
+  switch (step_) {
+    case Step::kSettle:
+      return "device";
+    case Step::kQuiesce:
+      return "quiesce";
+    case Step::kDrain:
+      return "drain";
+    default:
+      return "fini";
+  }
+}
+
 bool Generation::steps_of_control_are_over(const HostOptions& options) {
-  const char* what = step_ == Step::kQuiesce ? "quiesce" : step_ == Step::kDrain ? "drain" : "fini";
   if (control_ && control_->busy()) {
-    wait_because(str_cat("its ", what, " has not returned"), options);
+    wait_because(str_cat("its ", name_of_step(), " has not returned"), options);
     return false;
   }
   if (control_) {
@@ -148,18 +189,32 @@ bool Generation::steps_of_control_are_over(const HostOptions& options) {
   return true;
 }
 
-bool Generation::leases_are_gone(const HostOptions& options) {
+// None of the first so many kinds of lease is held.
+bool Generation::leases_are_gone(const HostOptions& options, size_t kinds) {
+  if (failing_ && control_->busy()) {
+    wait_because("its memory is being taken from tensors", options);
+    return false;
+  }
+  failing_ = false;
   std::string held;
-  for (size_t i = 0; i < kNumLeaseKinds; ++i) {
+  for (size_t i = 0; i < kinds; ++i) {
     const auto kind = static_cast<LeaseKind>(i);
     const uint64_t count = leases_.count(kind);
     if (count > 0) held += str_cat(held.empty() ? "" : ", ", count, " ", to_string(kind));
   }
   if (held.empty()) {
-    set_state(State::kIdle);
+    if (kinds == kNumLeaseKinds) set_state(State::kIdle);
     return true;
   }
   wait_because(str_cat("leases are held: ", held), options);
+  const bool late = Clock::now() - step_since_ > options.patience;
+  mutex_.lock();
+  const bool fail = policy_ == TensorPolicy::kFail;
+  mutex_.unlock();
+  if (late && fail && device_ && !failed_storages_) {
+    failing_ = failed_storages_ = true;
+    control_->start([this] { device_->fail_storages(); });
+  }
   return false;
 }
 
@@ -181,6 +236,7 @@ bool Generation::is_unmapped(const HostOptions& options) {
   image_.reset();
   control_.reset();
   store_->remove(file_);
+  claim_.reset();
   const std::lock_guard lock(mutex_);
   state_ = was_active_ ? State::kClosed : State::kFailed;
   state_since_ = Clock::now();

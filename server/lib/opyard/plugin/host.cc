@@ -28,16 +28,34 @@ struct Install {
   ChangeReport report;
 };
 
-void publish(Install& change) {
+void publish(Install& change, const HostOptions& host) {
   Dispatcher& dispatcher = Dispatcher::global();
   const Origin origin{change.next->name(), change.next->number()};
+  const std::vector<opyard_block> blocks = change.next->publication(host);
   const Clock::time_point start = Clock::now();
   if (change.old) {
-    dispatcher.replace(change.slot.registration, change.next->blocks(), origin);
+    dispatcher.replace(change.slot.registration, blocks, origin);
   } else {
-    change.slot.registration = dispatcher.register_blocks(change.next->blocks(), origin);
+    change.slot.registration = dispatcher.register_blocks(blocks, origin);
+  }
+  if (DeviceRuntime* device = change.next->device()) {
+    device->publish();
+  } else if (change.old && change.old->device()) {
+    change.old->device()->withdraw();
   }
   change.report.publish_ns = nanoseconds_since(start);
+}
+
+// The policy can be kept.
+void check_policy(const Install& change) {
+  if (change.options.tensors != TensorPolicy::kShare) return;
+  const bool shares = change.old && change.old->device() && change.next->device() &&
+                      change.old->device()->calls().shares_memory() &&
+                      change.next->device()->calls().shares_memory();
+  OPYARD_CHECK(shares, kFailedPrecondition,
+               "the tensor policy 'share' wants two generations of a "
+               "device that say that they share memory (OPYARD_DEVICE_SHARES_MEMORY); use 'keep' "
+               "or 'fail'");
 }
 
 Clock::time_point warm_until(const ChangeOptions& change, const HostOptions& host) {
@@ -79,7 +97,8 @@ ChangeReport Host::install(Slot& slot, std::shared_ptr<Generation> next,
       check_allowed(slot.name, differences, options);
       change.report.lost = losses(differences);
     }
-    publish(change);
+    check_policy(change);
+    publish(change, host);
   } catch (...) {
     const Error error = current_error();
     next->note_failure(error);
@@ -88,7 +107,7 @@ ChangeReport Host::install(Slot& slot, std::shared_ptr<Generation> next,
     throw error;
   }
   next->activated();
-  if (old) old->set_policy(options.tensors);
+  if (old) old->set_policy(options.tensors, next);
   if (old) old->replaced(warm_until(options, host), true);
   parts_->set_active(slot, next);
   change.report.old_state = old ? old->state() : State::kClosed;
@@ -131,6 +150,19 @@ ChangeReport Host::swap(std::string_view name, const std::string& path,
   return report;
 }
 
+// A device stays as long as others have kernels for it.
+void Host::check_not_needed(Parts& parts, const Slot& slot, const Generation& old) {
+  if (!old.device()) return;
+  std::string users;
+  for (const auto& other : parts.slots()) {
+    const std::shared_ptr<Generation> active = parts.active(*other);
+    if (other->name == slot.name || !active || active->device_name() != old.device_name()) continue;
+    users += (users.empty() ? "" : ", ") + other->name;
+  }
+  OPYARD_CHECK(users.empty(), kFailedPrecondition, "the device '", old.device_name(), "' of '",
+               slot.name, "' has kernels by other plugins: ", users, "; unload these first");
+}
+
 ChangeReport Host::unload(std::string_view name, const ChangeOptions& options) {
   check_outside_of_calls("unloading a plugin");
   const Clock::time_point start = Clock::now();
@@ -145,8 +177,9 @@ ChangeReport Host::unload(std::string_view name, const ChangeOptions& options) {
   for (const auto& [what, kernel] : old->description().kernels) report.lost.push_back(what);
   const Clock::time_point publishing = Clock::now();
   const bool withdrawn = slot->registration.withdraw();
+  if (old->device()) old->device()->withdraw();
   report.publish_ns = nanoseconds_since(publishing);
-  old->set_policy(options.tensors);
+  old->set_policy(options.tensors, nullptr);
   old->replaced(Clock::now(), withdrawn);
   parts_->set_active(*slot, nullptr);
   for (const auto& generation : parts_->generations(*slot)) {
@@ -180,13 +213,13 @@ ChangeReport Host::rollback(std::string_view name, const ChangeOptions& options)
   install.report.old_generation = old ? old->number() : 0;
   install.report.new_generation = next->number();
   try {
-    publish(install);
+    publish(install, host);
   } catch (...) {
     next->replaced(warm_until(options, host), true);
     throw;
   }
   next->activated();
-  if (old) old->set_policy(options.tensors);
+  if (old) old->set_policy(options.tensors, next);
   if (old) old->replaced(warm_until(options, host), true);
   parts_->set_active(*slot, next);
   change.done();

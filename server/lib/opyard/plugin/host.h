@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "opyard/plugin/leases.h"
@@ -108,6 +109,8 @@ struct GenerationInfo {
   std::vector<Pin> pins;  // of those that keep it, when it is retiring
   std::array<uint64_t, kNumLeaseKinds> leases{};
   uint64_t bytes_held = 0;  // device memory behind its storage leases
+  // Calls that the CPU computed because its device has no kernel, by operator.
+  std::vector<std::pair<std::string, uint64_t>> fallbacks;
   std::vector<std::string> pinned_dependencies;
   std::vector<std::string> warnings;  // of lint and probe
   std::string last_error;
@@ -184,7 +187,8 @@ class Host {
   // NOT_FOUND: no such slot. INVALID_ARGUMENT: the file is another plugin.
   ChangeReport swap(std::string_view slot, const std::string& path,
                     const ChangeOptions& options = {});
-  // Takes the active generation away. Waits for its end within the patience; then it goes on by
+  // Takes the active generation away. FAILED_PRECONDITION for a device that other plugins have
+  // kernels for. Waits for its end within the patience; then it goes on by
   // itself and the report says what it waits for.
   ChangeReport unload(std::string_view slot, const ChangeOptions& options = {});
   // Makes the newest warm generation active again: one publication, no code of the plugin runs but
@@ -213,6 +217,7 @@ class Host {
   class Parts;
   Host();
   ~Host();
+  static void check_not_needed(Parts& parts, const Slot& slot, const Generation& old);
   ChangeReport install(Slot& slot, std::shared_ptr<Generation> next,
                        std::shared_ptr<Generation> old, const ChangeOptions& options);
   std::unique_ptr<Parts> parts_;

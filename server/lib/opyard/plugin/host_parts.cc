@@ -84,7 +84,11 @@ SlotInfo Host::Parts::info(const Slot& slot) const {
   SlotInfo info;
   const std::lock_guard lock(mutex_);
   info.name = slot.name;
-  info.active = slot.active ? slot.active->number() : 0;
+  if (slot.active) {
+    info.active = slot.active->number();
+    info.device = slot.active->device_name();
+    if (!info.device.empty()) info.backend = to_string(slot.active->backend());
+  }
   info.changes = slot.changes;
   info.refused = slot.refused;
   return info;
