@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <condition_variable>
+#include <filesystem>
 #include <fstream>
 #include <future>
 #include <map>
@@ -271,6 +272,13 @@ TEST_F(HostTest, AnotherPluginDoesNotTakeThePlace) {
   EXPECT_EQ(nobody.code(), Code::kNotFound);
   EXPECT_NE(nobody.message().find("there are: counted"), std::string::npos);
   EXPECT_EQ(which(), 1);
+  // Nothing that was copied for them is left.
+  const std::filesystem::path copy = host.list().at(0).generations.at(0).path;
+  size_t folders = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(copy.parent_path().parent_path())) {
+    folders += entry.is_directory();
+  }
+  EXPECT_EQ(folders, 1u);
 }
 
 TEST_F(HostTest, HitsAreCountedWhileSomebodyWantsThat) {

@@ -80,6 +80,7 @@ void Generation::live_elsewhere(const HostOptions& options) {
 }
 
 Generation::~Generation() {
+  if (!image_) store_->remove(file_);
   if (step_ != Step::kEnded && image_) {
     // The process ends, or a zombie is forgotten: its code stays, and so does what it may call.
     static_cast<void>(image_.release());

@@ -111,6 +111,7 @@ ChangeReport Host::install(Slot& slot, std::shared_ptr<Generation> next,
   if (old) old->replaced(warm_until(options, host), true);
   parts_->set_active(slot, next);
   change.report.old_state = old ? old->state() : State::kClosed;
+  change.report.note = next->info().probe;
   return change.report;
 }
 
