@@ -273,6 +273,8 @@ void Generation::await_grace(bool unpublished) {
       mark->wake();
     });
     static_cast<void>(mark.release());
+    const std::lock_guard lock(mutex_);
+    grace_epoch_ = epoch_domain.now.load();
   } catch (...) {  // no memory: without the mark it waits for ever, which harms nobody
   }
 }
@@ -325,9 +327,12 @@ std::vector<Pin> Generation::pins() const {
   std::vector<Pin> pins;
   const auto over = grace();
   if (!over || over->load(std::memory_order_acquire)) return pins;
+  mutex_.lock();
+  const uint64_t until = grace_epoch_;
+  mutex_.unlock();
   const PinnedRoot pin;  // keeps the holders' texts
   for (const epoch::Blame& blame : epoch::pinned_threads()) {
-    if (blame.epochs_behind == 0) continue;
+    if (epoch_domain.now.load() - blame.epochs_behind >= until) continue;
     pins.push_back({blame.thread_id, blame.holder ? blame.holder : "a frame", blame.age_ns});
   }
   return pins;

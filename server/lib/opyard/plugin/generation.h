@@ -131,6 +131,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   bool is_unmapped(const HostOptions& options);
   void wait_because(const std::string& why, const HostOptions& options);
   void stay(const std::string& why);
+  void say_zombie(const std::string& why);
 
   const uint64_t number_;
   const Wake wake_;
@@ -161,6 +162,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   // The keeper's own.
   Step step_ = Step::kWait;
   Clock::time_point step_since_{};
+  Clock::time_point last_look_{};
   std::optional<std::string> left_mapped_;  // by the last step, on its thread
   bool failing_ = false;                    // its memory is being taken from its tensors
   bool failed_storages_ = false;            // … has been
@@ -170,6 +172,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   State state_ = State::kLinted;
   Clock::time_point state_since_ = Clock::now();
   Clock::time_point warm_until_{};
+  uint64_t grace_epoch_ = 0;                  // pins from before this one count
   std::shared_ptr<std::atomic<bool>> grace_;  // set when calls from before are over
   bool staged_ = false;                       // what is read at the start stays as it is now
   bool was_active_ = false;

@@ -11,6 +11,7 @@ using std::chrono::milliseconds;
 // How long the keeper leaves something alone that does not tell it when it is over.
 constexpr milliseconds kSoon{2};
 constexpr milliseconds kLater{50};
+constexpr std::chrono::seconds kNextLook{5};
 
 std::string seconds_text(Clock::duration duration) {
   const auto ms = std::chrono::duration_cast<milliseconds>(duration).count();
@@ -41,6 +42,7 @@ std::optional<Clock::time_point> Generation::go_on(const HostOptions& options) {
     enter(static_cast<Step>(static_cast<uint8_t>(step_) + 1), options);
   }
   if (step_ == Step::kEnded) return std::nullopt;
+  if (step_ == Step::kUnmap && left_mapped_) return now + kNextLook;
   return now + (now - step_since_ < kLater ? kSoon : kLater);
 }
 
@@ -87,6 +89,7 @@ void Generation::enter(Step step, const HostOptions& options) {
   if (step == Step::kUnmap && image_) {
     control_.reset();  // what it kept for the plugin in thread-local variables goes with it
     control_ = std::make_unique<ControlThread>(str_cat("opyard-", name()), wake_);
+    last_look_ = step_since_;
     start_unmapping();
   }
 }
@@ -225,12 +228,12 @@ bool Generation::is_unmapped(const HostOptions& options) {
     return false;
   }
   if (left_mapped_) {
-    if (!image_ || image_->threads_inside().empty()) {
-      stay(*left_mapped_);
-      return false;
+    say_zombie(*left_mapped_);
+    const Clock::time_point now = Clock::now();
+    if (now - last_look_ > kNextLook) {  // a thread that kept it may have ended
+      last_look_ = now;
+      start_unmapping();
     }
-    wait_because(*left_mapped_, options);
-    start_unmapping();  // looks again
     return false;
   }
   image_.reset();
@@ -262,8 +265,13 @@ void Generation::wait_because(const std::string& why, const HostOptions& options
 // For good.
 void Generation::stay(const std::string& why) {
   step_ = Step::kEnded;
+  say_zombie(why);
+}
+
+void Generation::say_zombie(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
+    if (state_ == State::kZombie && why_not_unloaded_ == why) return;
     state_ = State::kZombie;
     state_since_ = Clock::now();
     why_not_unloaded_ = why;
