@@ -3,12 +3,28 @@
 #include <functional>
 #include <iosfwd>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "client/cpp/admin.h"
 #include "client/cpp/client.h"
 
 namespace opyard::cli {
+
+// What the commands of `opyard plugin` want to know besides.
+struct PluginOptions {
+  std::string admin_address;  // empty: OPYARD_ADMIN_ADDRESS, then what belongs to the address
+  double timeout_seconds = 60;
+  std::string slot;
+  std::string name;  // of the plugin that takes the slot's place
+  std::string load;  // … that is to be loaded
+  bool kernels = false;
+  double hits_seconds = 0;
+  client::PluginChangeOptions change;
+  bool no_probe = false;
+  std::optional<double> keep_warm_seconds;
+};
 
 // What the command line said, for every command.
 struct Options {
@@ -33,6 +49,7 @@ struct Options {
   std::string via = "local";   // check ops
   std::string device = "cpu";  // check ops
   std::vector<std::string> files;
+  PluginOptions plugin;
 };
 
 // Each prints to `out` and returns the exit status. They raise opyard::Error when the call fails

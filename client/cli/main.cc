@@ -5,6 +5,7 @@
 
 #include "client/cli/commands.h"
 #include "client/cli/literal.h"
+#include "client/cli/plugin.h"
 #include "client/cli/print.h"
 #include "opyard/base/check.h"
 
@@ -19,7 +20,7 @@ constexpr char kGuard = '\x01';
 using Command = int (*)(const Options&, std::ostream&);
 
 constexpr char kTop[] =
-    "opyard: call operators, see how they are routed, check cases.\n"
+    "opyard: call operators, see how they are routed, exchange plugins, check cases.\n"
     "The yard is a daemon (see --address), or this process itself with --local.";
 
 constexpr char kCallHelp[] =
@@ -73,6 +74,39 @@ constexpr char kCheckHelp[] =
     "Examples:\n"
     "  opyard check dispatch tests/dispatch_cases/*.yaml\n"
     "  opyard check ops cases.yaml --via grpc --address unix:/tmp/yard.sock";
+
+constexpr char kPluginHelp[] =
+    "Shows the daemon's plugins, and exchanges them while calls go on.\n\n"
+    "A slot is the place of one plugin; generations take it one after the other. NAME stands for\n"
+    "libopyard_plugin_NAME.so in the daemon's plugin directories. The daemon listens for these\n"
+    "commands on a socket of its own, which only its user and root can open.\n\n"
+    "Examples:\n"
+    "  opyard plugin list                what is loaded, and what waits for what\n"
+    "  opyard plugin diff cpu cpu_new    what a swap would change\n"
+    "  opyard plugin swap cpu cpu_new    exchanges the backend; no call is lost\n"
+    "  opyard plugin rollback cpu        and back, while the old one is warm";
+constexpr char kPluginListHelp[] =
+    "Lists slots, generations, and the calls of the daemon.\n\n"
+    "Examples:\n  opyard plugin list\n  opyard plugin list cpu --kernels\n"
+    "  opyard plugin list --hits 5       with the calls that enter each in five seconds";
+constexpr char kPluginLoadHelp[] =
+    "Loads a plugin into an empty slot.\n\nExamples:\n  opyard plugin load axpby\n"
+    "  opyard plugin load axpby --local  only tries it, in this process";
+constexpr char kPluginSwapHelp[] =
+    "Exchanges the plugin of a slot for another build, in one step for all callers.\n\n"
+    "Without NAME the file of the slot's own name is taken, as it is now. What would take "
+    "something\n"
+    "from callers is refused, and the message names the option that allows it.\n\n"
+    "Examples:\n  opyard plugin swap cpu\n  opyard plugin swap cpu cpu_new --keep-warm 600";
+constexpr char kPluginUnloadHelp[] =
+    "Takes a plugin away.\n\nWaits a few seconds for its end; then it goes on by itself, and list "
+    "shows what it waits for.\n\nExamples:\n  opyard plugin unload axpby";
+constexpr char kPluginRollbackHelp[] =
+    "Makes the newest warm generation of a slot active again, at once.\n\n"
+    "Examples:\n  opyard plugin rollback cpu";
+constexpr char kPluginDiffHelp[] =
+    "Shows what a swap would change, and changes nothing.\n\n"
+    "Examples:\n  opyard plugin diff cpu cpu_new";
 
 constexpr char kOpsHelp[] =
     "Lists operators with their schemas.\n\nExamples:\n  opyard ops\n  opyard ops aten::add";
@@ -129,6 +163,7 @@ class CommandLine {
     state->excludes(all);
     add_trace();
     add_check();
+    add_plugin();
   }
 
   // Returns the exit status.
@@ -145,6 +180,10 @@ class CommandLine {
       return kWrongUsage;
     } catch (const CLI::ParseError& error) {
       return app_.exit(error) == 0 ? 0 : kWrongUsage;
+    }
+    for (std::string* word :
+         {&options_.plugin.slot, &options_.plugin.name, &options_.plugin.load}) {
+      unguard(word);
     }
     for (std::vector<std::string>* list : {&options_.words, &options_.files, &options_.outputs}) {
       for (std::string& word : *list) unguard(&word);
@@ -196,6 +235,73 @@ class CommandLine {
     check_ops_app->add_option("--via", options_.via, "local or grpc")->capture_default_str();
     check_ops_app->add_option("--device", options_.device, "where tensors are")
         ->capture_default_str();
+  }
+
+  void add_plugin() {
+    CLI::App* plugin = add_described(app_, "plugin", kPluginHelp);
+    plugin->require_subcommand(1);
+    PluginOptions& wanted = options_.plugin;
+    plugin
+        ->add_option("--admin-address", wanted.admin_address,
+                     "unix:PATH of the daemon's admin socket (default: $OPYARD_ADMIN_ADDRESS, then "
+                     "the daemon's address with .admin behind it)")
+        ->expected(1);
+    plugin->add_option("--timeout", wanted.timeout_seconds, "seconds that an answer may take")
+        ->expected(1)
+        ->capture_default_str();
+    CLI::App* list = add(*plugin, "list", kPluginListHelp, &plugin_list);
+    list->add_option("SLOT", wanted.slot, "this slot only");
+    list->add_flag("--kernels", wanted.kernels, "a line for every kernel");
+    list->add_option("--hits", wanted.hits_seconds,
+                     "first count for so many seconds, at most 60, which calls enter each")
+        ->expected(1);
+    CLI::App* load = add(*plugin, "load", kPluginLoadHelp, &plugin_load);
+    load->add_option("NAME", wanted.load, "the plugin")->required();
+    add_probe(load);
+    add_plugin_changes(plugin);
+  }
+
+  void add_plugin_changes(CLI::App* plugin) {
+    PluginOptions& wanted = options_.plugin;
+    CLI::App* swap = add(*plugin, "swap", kPluginSwapHelp, &plugin_swap);
+    swap->add_option("SLOT", wanted.slot, "the slot")->required();
+    swap->add_option("NAME", wanted.name, "the plugin that is to take it");
+    swap->add_flag("--allow-schema-change", wanted.change.allow_schema_change,
+                   "operators may get another schema");
+    swap->add_flag("--allow-loss", wanted.change.allow_loss, "operators and kernels may go");
+    swap->add_flag("--allow-downgrade", wanted.change.allow_downgrade,
+                   "typed kernels may become boxed ones");
+    add_probe(swap);
+    add_tensors(swap);
+    add_keep_warm(swap);
+    CLI::App* unload = add(*plugin, "unload", kPluginUnloadHelp, &plugin_unload);
+    unload->add_option("SLOT", wanted.slot, "the slot")->required();
+    add_tensors(unload);
+    CLI::App* rollback = add(*plugin, "rollback", kPluginRollbackHelp, &plugin_rollback);
+    rollback->add_option("SLOT", wanted.slot, "the slot")->required();
+    add_tensors(rollback);
+    add_keep_warm(rollback);
+    CLI::App* diff = add(*plugin, "diff", kPluginDiffHelp, &plugin_diff);
+    diff->add_option("SLOT", wanted.slot, "the slot")->required();
+    diff->add_option("NAME", wanted.name, "the plugin to compare with")->required();
+  }
+
+  void add_probe(CLI::App* app) {
+    app->add_flag("--no-probe", options_.plugin.no_probe,
+                  "do not try it in a process of its own first");
+  }
+  void add_tensors(CLI::App* app) {
+    app->add_option("--tensors", options_.plugin.change.tensors,
+                    "of tensors in memory of the old one: keep them, share the memory with the new "
+                    "one, or fail when they are used")
+        ->expected(1)
+        ->check(CLI::IsMember({"keep", "share", "fail"}))
+        ->capture_default_str();
+  }
+  void add_keep_warm(CLI::App* app) {
+    app->add_option("--keep-warm", options_.plugin.keep_warm_seconds,
+                    "seconds that the old one stays ready for a rollback")
+        ->expected(1);
   }
 
   static std::string guarded(std::string word) {

@@ -7,6 +7,7 @@
 #include <mutex>
 #include <thread>
 
+#include "client/cpp/channel.h"
 #include "client/cpp/client.h"
 #include "client/cpp/wire.h"
 #include "opyard/base/check.h"
@@ -19,44 +20,15 @@ namespace opyard::client {
 namespace {
 
 constexpr char kSessionKey[] = "opyard-session-bin";
-constexpr size_t kMaxSocketPath = 107;
-// Room in a reply beside what the server calls a frame.
-constexpr int kMaxReceive = 16 << 20;
 constexpr uint64_t kDefaultChunk = 1 << 20;
 constexpr uint32_t kProtocol = 1;
-
-// What gRPC is to dial. It takes `unix:PATH` and `HOST:PORT` as they are.
-std::string target_of(std::string_view address) {
-  if (address.starts_with("unix:")) {
-    const std::string_view path = address.substr(5);
-    OPYARD_CHECK(!path.empty() && path.size() <= kMaxSocketPath, kInvalidArgument,
-                 "the socket path '", path, "' has ", path.size(), " bytes; wanted 1 to ",
-                 kMaxSocketPath);
-    return std::string(address);
-  }
-  const size_t colon = address.rfind(':');
-  OPYARD_CHECK(colon != std::string_view::npos && colon > 0 && colon + 1 < address.size() &&
-                   address.find('/') == std::string_view::npos,
-               kInvalidArgument, "'", address,
-               "' is no address; wanted unix:PATH (a Unix socket) or HOST:PORT");
-  return std::string(address);
-}
-
-std::shared_ptr<grpc::Channel> make_channel(const std::string& target) {
-  grpc::ChannelArguments arguments;
-  arguments.SetMaxReceiveMessageSize(kMaxReceive);
-  arguments.SetMaxSendMessageSize(kMaxReceive);
-  arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 100);
-  return grpc::CreateCustomChannel(target, grpc::InsecureChannelCredentials(), arguments);
-}
 
 class GrpcTransport final : public Transport {
  public:
   GrpcTransport(std::string address, const ConnectOptions& options)
       : address_(std::move(address)),
         options_(options),
-        channel_(make_channel(target_of(address_))),
+        channel_(make_channel(address_)),
         control_(v1::Control::NewStub(channel_)),
         ops_(v1::Ops::NewStub(channel_)),
         tensors_(v1::Tensors::NewStub(channel_)),
@@ -210,15 +182,14 @@ class GrpcTransport final : public Transport {
 
   void check(const grpc::Status& status) const {
     if (status.ok()) return;
-    const int number = status.error_code();
-    const Code code = number >= 1 && number <= 16 ? static_cast<Code>(number) : Code::kUnknown;
-    const bool said_by_daemon = !status.error_details().empty();
-    if (code == Code::kUnavailable && !said_by_daemon) {
+    const Code code = code_of(status);
+    const bool by_daemon = said_by_daemon(status);
+    if (code == Code::kUnavailable && !by_daemon) {
       raise(code,
             str_cat("no daemon answers at ", address_, " (", status.error_message(),
                     "); start opyardd, or name its address with --address or ", "OPYARD_ADDRESS"));
     }
-    if (code == Code::kDeadlineExceeded && !said_by_daemon) {
+    if (code == Code::kDeadlineExceeded && !by_daemon) {
       raise(code, str_cat("no answer from ", address_, " within ", options_.deadline.count(),
                           " ms (", status.error_message(), ")"));
     }

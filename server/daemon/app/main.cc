@@ -1,3 +1,5 @@
+#include <unistd.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -32,7 +34,13 @@ int main(int argc, char** argv) {
     setenv("OMP_WAIT_POLICY", "passive", 0);
     start_logging(line.options.log_level, line.options.log_file);
     Daemon daemon(line.options);
-    run_until_signalled([&daemon] { daemon.drain(); });
+    bool ended = false;
+    run_until_signalled([&] { ended = daemon.drain(); });
+    // Threads that hang in a plugin cannot be ended, and must not find the daemon torn down.
+    if (!ended) {
+      std::fflush(nullptr);
+      _exit(0);
+    }
     return 0;
   } catch (const opyard::Error& error) {
     return fail(error);

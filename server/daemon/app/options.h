@@ -22,6 +22,9 @@
   X(Texts, plugin, {"cpu"},                                                                        \
     "Plugin to load at the start, by name. May be repeated. Default: cpu; naming any replaces it") \
   X(bool, no_plugins, false, "Load no plugin at the start")                                        \
+  X(Text, admin_socket, {},                                                                        \
+    "Unix socket for the operator, for loading and swapping plugins: its path, or none. Default: " \
+    "the path of the first Unix socket in listen with .admin behind it")                           \
   X(bool, insecure_tcp, false,                                                                     \
     "Allow HOST:PORT without TLS and credentials, for loopback hosts only: every local user can "  \
     "connect")                                                                                     \

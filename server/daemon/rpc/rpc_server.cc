@@ -4,6 +4,8 @@
 #include <grpcpp/health_check_service_interface.h>
 #include <grpcpp/security/server_credentials.h>
 
+#include <utility>
+
 #include "opyard/base/check.h"
 #include "opyard/runtime/limits.h"
 
@@ -28,27 +30,20 @@ void keep_grpc() {
 
 }  // namespace
 
-RpcServer::RpcServer(Yard& yard, const RpcConfig& config)
-    : yard_(yard),
-      control_(yard, config.server_name),
-      ops_(yard, draining_),
-      tensors_(yard),
-      registry_(yard) {
+RpcServer::RpcServer(const RpcConfig& config, const std::vector<grpc::Service*>& services,
+                     const std::string& health) {
   OPYARD_CHECK(!config.listen.empty(), kInvalidArgument, "no address to listen at");
   keep_grpc();
   grpc::EnableDefaultHealthCheckService(true);
   grpc::ServerBuilder builder;
   set_limits(builder);
-  builder.RegisterService(&control_);
-  builder.RegisterService(&ops_);
-  builder.RegisterService(&tensors_);
-  builder.RegisterService(&registry_);
+  for (grpc::Service* service : services) builder.RegisterService(service);
   using Type = grpc::ServerBuilder::experimental_type::ExternalConnectionType;
   handover_ = builder.experimental().AddExternalConnectionAcceptor(
       Type::FROM_FD, grpc::InsecureServerCredentials());
   for (const Address& address : config.listen) {
     if (address.kind == Address::Kind::kUnix) {
-      add_unix(address, config.limits);
+      add_unix(address, config);
     } else {
       add_tcp(builder, address, config.insecure_tcp);
     }
@@ -64,7 +59,7 @@ RpcServer::RpcServer(Yard& yard, const RpcConfig& config)
     }
     addresses_.push_back(address.text());
   }
-  server_->GetHealthCheckService()->SetServingStatus("opyard.v1.Ops", true);
+  server_->GetHealthCheckService()->SetServingStatus(health, true);
   for (const auto& acceptor : acceptors_) acceptor->start();
 }
 
@@ -86,13 +81,15 @@ void RpcServer::set_limits(grpc::ServerBuilder& builder) const {
   builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
 }
 
-void RpcServer::add_unix(const Address& address, AcceptLimits limits) {
-  acceptors_.push_back(std::make_unique<UnixAcceptor>(address.path, limits, [this](int fd) {
+void RpcServer::add_unix(const Address& address, const RpcConfig& config) {
+  const auto hand_over = [this](int fd) {
     grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters connection;
     connection.listener_fd = -1;
     connection.fd = fd;
     handover_->HandleNewConnection(&connection);
-  }));
+  };
+  acceptors_.push_back(
+      std::make_unique<UnixAcceptor>(address.path, config.limits, hand_over, config.option));
 }
 
 void RpcServer::add_tcp(grpc::ServerBuilder& builder, const Address& address, bool insecure) {
@@ -113,9 +110,8 @@ int RpcServer::connections() const {
 }
 
 void RpcServer::drain(std::chrono::milliseconds patience) {
-  if (!server_ || !draining_.fire()) return;
+  if (!server_ || std::exchange(drained_, true)) return;
   server_->GetHealthCheckService()->SetServingStatus(false);
-  yard_.sessions().refuse_new();
   for (const auto& acceptor : acceptors_) acceptor->stop();
   server_->Shutdown(std::chrono::system_clock::now() + patience);
   server_->Wait();

@@ -8,13 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "opyard/runtime/once_signal.h"
-#include "opyard/runtime/yard.h"
 #include "rpc/address.h"
-#include "rpc/control_service.h"
-#include "rpc/ops_service.h"
-#include "rpc/registry_service.h"
-#include "rpc/tensors_service.h"
 #include "rpc/unix_acceptor.h"
 
 namespace opyard::daemon {
@@ -23,16 +17,19 @@ struct RpcConfig {
   std::vector<Address> listen;
   AcceptLimits limits;
   bool insecure_tcp = false;  // allow TCP, for loopback hosts only
-  std::string server_name;
+  // The option that chooses the address, for messages.
+  std::string option = "--listen unix:PATH";
 };
 
-// The gRPC server: Control, Ops, Tensors, Registry and grpc.health.v1 on all addresses. It serves
-// from its construction on.
+// A gRPC server: some services and grpc.health.v1 on all addresses. It serves from its construction
+// on.
 class RpcServer {
  public:
   // Errors of SocketFile for Unix sockets. PERMISSION_DENIED for a TCP address without
   // insecure_tcp, or one that is not loopback. UNAVAILABLE when a port cannot be taken.
-  RpcServer(Yard& yard, const RpcConfig& config);
+  // `services` must outlive the server; health knows it by the name `health`.
+  RpcServer(const RpcConfig& config, const std::vector<grpc::Service*>& services,
+            const std::string& health);
   RpcServer(const RpcServer&) = delete;
   RpcServer& operator=(const RpcServer&) = delete;
   // Drains without patience.
@@ -43,26 +40,21 @@ class RpcServer {
   // Connections over Unix sockets, now.
   int connections() const;
 
-  // Health says NOT_SERVING, nothing new is accepted, streams end behind the frame under way, calls
-  // under way have `patience` to finish. Returns when all have ended. Idempotent.
+  // Health says NOT_SERVING, nothing new is accepted, calls under way have `patience` to finish and
+  // are cancelled then. Returns when all have ended. Idempotent.
   void drain(std::chrono::milliseconds patience);
 
  private:
   void set_limits(grpc::ServerBuilder& builder) const;
   void add_tcp(grpc::ServerBuilder& builder, const Address& address, bool insecure);
-  void add_unix(const Address& address, AcceptLimits limits);
+  void add_unix(const Address& address, const RpcConfig& config);
 
-  Yard& yard_;
-  runtime::OnceSignal draining_;
-  ControlService control_;
-  OpsService ops_;
-  TensorsService tensors_;
-  RegistryService registry_;
   std::vector<std::string> addresses_;
   std::vector<std::unique_ptr<int>> ports_;  // written by gRPC when it starts
   std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> handover_;
   std::vector<std::unique_ptr<UnixAcceptor>> acceptors_;
   std::unique_ptr<grpc::Server> server_;
+  bool drained_ = false;
 };
 
 }  // namespace opyard::daemon

@@ -26,7 +26,7 @@ std::string directory_of(const std::string& path) {
   return slash == 0 ? "/" : path.substr(0, slash);
 }
 
-void prepare_directory(const std::string& directory) {
+void prepare_directory(const std::string& directory, const std::string& option) {
   if (mkdir(directory.c_str(), 0700) == 0) {
     log(LogLevel::kInfo, str_cat("made the directory ", directory, " (mode 0700) for the socket"));
     return;
@@ -47,11 +47,11 @@ void prepare_directory(const std::string& directory) {
                " is not a directory; the socket needs one");
   OPYARD_CHECK(info.st_uid == geteuid() || info.st_uid == 0, kPermissionDenied,
                "the socket's directory ", directory, " belongs to user ", info.st_uid,
-               ", not to this one (", geteuid(), "); choose another with --listen unix:PATH");
+               ", not to this one (", geteuid(), "); choose another with ", option);
   const bool open_to_others = (info.st_mode & (S_IWGRP | S_IWOTH)) != 0;
   OPYARD_CHECK(!open_to_others || (info.st_mode & S_ISVTX) != 0, kPermissionDenied,
                "others may write to the socket's directory ", directory,
-               "; take that right away (chmod go-w) or choose another with --listen unix:PATH");
+               "; take that right away (chmod go-w) or choose another with ", option);
 }
 
 sockaddr_un socket_address(const std::string& path) {
@@ -63,10 +63,11 @@ sockaddr_un socket_address(const std::string& path) {
 
 }  // namespace
 
-SocketFile::SocketFile(std::string path) : path_(std::move(path)) {
+SocketFile::SocketFile(std::string path, std::string option)
+    : path_(std::move(path)), option_(std::move(option)) {
   OPYARD_CHECK(!path_.empty() && path_.size() <= kMaxSocketPath, kInvalidArgument,
                "a socket path has 1 to ", kMaxSocketPath, " bytes, this one has ", path_.size());
-  prepare_directory(directory_of(path_));
+  prepare_directory(directory_of(path_), option_);
   try {
     take_lock();
     clear_stale_file();
@@ -101,7 +102,7 @@ void SocketFile::take_lock() {
   OPYARD_CHECK(errno == EWOULDBLOCK, kFailedPrecondition, "cannot lock ", lock_path, ": ",
                reason(errno));
   raise(Code::kAlreadyExists, str_cat("a daemon already listens at ", path_,
-                                      "; stop it first or choose another --listen unix:PATH"));
+                                      "; stop it first or choose another ", option_));
 }
 
 void SocketFile::clear_stale_file() {
@@ -112,7 +113,7 @@ void SocketFile::clear_stale_file() {
     return;
   }
   OPYARD_CHECK(S_ISSOCK(info.st_mode), kFailedPrecondition, path_,
-               " exists and is not a socket; remove it or choose another --listen unix:PATH");
+               " exists and is not a socket; remove it or choose another ", option_);
   const int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   OPYARD_CHECK(probe >= 0, kResourceExhausted, "cannot make a socket: ", reason(errno));
   const sockaddr_un address = socket_address(path_);
@@ -120,7 +121,7 @@ void SocketFile::clear_stale_file() {
   const int error = rc == 0 ? 0 : errno;
   close(probe);
   OPYARD_CHECK(error == ECONNREFUSED, kAlreadyExists, "something listens at ", path_,
-               " already; stop it first or choose another --listen unix:PATH");
+               " already; stop it first or choose another ", option_);
   OPYARD_CHECK(unlink(path_.c_str()) == 0, kFailedPrecondition, "cannot remove the old socket ",
                path_, ": ", reason(errno));
 }

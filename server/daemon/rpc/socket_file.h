@@ -14,7 +14,8 @@ namespace opyard::daemon {
 // and never deleted.
 class SocketFile {
  public:
-  explicit SocketFile(std::string path);
+  // `option`: what chooses another path, for messages.
+  explicit SocketFile(std::string path, std::string option = "--listen unix:PATH");
   SocketFile(const SocketFile&) = delete;
   SocketFile& operator=(const SocketFile&) = delete;
   // Closes the socket and removes its file if that is still the one that was made here.
@@ -31,6 +32,7 @@ class SocketFile {
   void close_all() noexcept;
 
   std::string path_;
+  std::string option_;
   int fd_ = -1;
   int lock_fd_ = -1;
   unsigned long device_ = 0;  // identity of the socket file

@@ -28,9 +28,10 @@ bool add_to_epoll(int epoll, int fd, uint32_t events) {
 
 }  // namespace
 
-UnixAcceptor::UnixAcceptor(std::string path, AcceptLimits limits, Handover handover)
+UnixAcceptor::UnixAcceptor(std::string path, AcceptLimits limits, Handover handover,
+                           std::string option)
     : path_(std::move(path)),
-      file_(std::make_unique<SocketFile>(path_)),
+      file_(std::make_unique<SocketFile>(path_, std::move(option))),
       limits_(limits),
       handover_(std::move(handover)) {
   epoll_ = epoll_create1(EPOLL_CLOEXEC);

@@ -29,8 +29,9 @@ class UnixAcceptor {
   // Gets a non-blocking descriptor that it owns from then on. Called on the acceptor's thread.
   using Handover = std::function<void(int fd)>;
 
-  // Listens at once, accepts from start() on.
-  UnixAcceptor(std::string path, AcceptLimits limits, Handover handover);
+  // Listens at once, accepts from start() on. `option`: see SocketFile.
+  UnixAcceptor(std::string path, AcceptLimits limits, Handover handover,
+               std::string option = "--listen unix:PATH");
   UnixAcceptor(const UnixAcceptor&) = delete;
   UnixAcceptor& operator=(const UnixAcceptor&) = delete;
   ~UnixAcceptor();

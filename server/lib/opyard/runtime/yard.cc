@@ -1,44 +1,17 @@
 #include "opyard/runtime/yard.h"
 
-#include <dlfcn.h>
-
-#include <algorithm>
-#include <cctype>
-#include <filesystem>
-#include <map>
-#include <system_error>
 #include <utility>
 
 #include "kernels/shape/compute_gate.h"
 #include "opyard/base/check.h"
 #include "opyard/base/log.h"
-#include "opyard/plugin/host.h"
 #include "opyard/runtime/catalog.h"
 #include "opyard/runtime/initialize.h"
 
 namespace opyard::runtime {
 namespace {
 
-namespace fs = std::filesystem;
-
-constexpr std::string_view kPrefix = "libopyard_plugin_";
-constexpr std::string_view kSuffix = ".so";
-
-// A function of ours, whose address tells where libopyard lies.
-void landmark() {}
-
-std::string default_plugin_dir() {
-  Dl_info info = {};
-  if (dladdr(reinterpret_cast<const void*>(&landmark), &info) == 0 || info.dli_fname == nullptr) {
-    return {};
-  }
-  std::error_code error;
-  const fs::path library = fs::canonical(info.dli_fname, error);
-  // <prefix>/lib/libopyard.so, and plugins in <prefix>/lib/opyard/plugins. A program that has the
-  // library inside itself lies in <prefix>/bin.
-  return error ? std::string()
-               : (library.parent_path().parent_path() / "lib/opyard/plugins").string();
-}
+constexpr size_t kShownName = 64;
 
 Quotas fill_in(Quotas quotas, const Machine& machine) {
   if (quotas.total_bytes == 0) quotas.total_bytes = machine.memory_bytes / 4 * 3;
@@ -46,50 +19,49 @@ Quotas fill_in(Quotas quotas, const Machine& machine) {
   return quotas;
 }
 
-// Unloads a plugin when the last yard that uses it is gone.
-class SlotUse {
- public:
-  explicit SlotUse(std::string slot) : slot_(std::move(slot)) {}
-  SlotUse(const SlotUse&) = delete;
-  ~SlotUse() {
-    try {
-      plugin::Host::global().unload(slot_);
-    } catch (...) {  // it was unloaded by hand, or this is the end of a call
-      log(LogLevel::kWarning, current_error().message());
-    }
+void warn_of_dangling_kernels() {
+  for (const std::string& op : Dispatcher::global().dangling_impls()) {
+    log(LogLevel::kWarning, str_cat("there are kernels for '", op,
+                                    "', which nothing defines; is its name spelled as in def()?"));
   }
-
- private:
-  const std::string slot_;
-};
-
-// The dispatcher is the process's, so a plugin is loaded once however many yards want it, and
-// leaves with the last.
-std::shared_ptr<void> load_shared(const std::string& path) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<SlotUse>> loaded;
-  const std::lock_guard lock(mutex);
-  std::weak_ptr<SlotUse>& known = loaded[fs::weakly_canonical(path).string()];
-  std::shared_ptr<SlotUse> use = known.lock();
-  if (!use) {
-    use = std::make_shared<SlotUse>(plugin::Host::global().load(path).slot);
-    known = use;
-  }
-  return use;
 }
 
-bool is_plain_name(std::string_view name) {
-  return !name.empty() && name.size() <= 64 &&
-         std::all_of(name.begin(), name.end(),
-                     [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
+std::string describe(const plugin::ChangeReport& report) {
+  std::string text;
+  if (report.old_generation != 0) {
+    text +=
+        str_cat("generation ", report.old_generation, " is ", to_string(report.old_state), ", ");
+  }
+  if (report.new_generation != 0) {
+    text += str_cat("generation ", report.new_generation, " is active, ");
+  }
+  text += str_cat("published in ", report.publish_ns / 1000, " µs, done in ",
+                  report.total_ns / 1'000'000, " ms");
+  if (!report.lost.empty()) text += str_cat("; ", report.lost.size(), " kernels went");
+  if (!report.note.empty()) text += str_cat("; ", report.note);
+  return text;
+}
+
+// A change that an operator asked for; the log tells what came of it.
+template <typename Change>
+plugin::ChangeReport logged(std::string_view verb, std::string_view name, Change change) {
+  try {
+    const plugin::ChangeReport report = change();
+    log(LogLevel::kInfo, str_cat("plugin ", report.slot, ": ", verb, ": ", describe(report)));
+    warn_of_dangling_kernels();
+    return report;
+  } catch (const Error& error) {
+    log(LogLevel::kWarning, str_cat("plugin ", name.substr(0, kShownName), ": ", verb,
+                                    " refused: ", code_name(error.code()), ": ", error.message()));
+    throw;
+  }
 }
 
 }  // namespace
 
 Yard::Yard(YardOptions options)
     : machine_(Machine::detect()),
-      plugin_dirs_(options.plugin_dirs.empty() ? std::vector<std::string>{default_plugin_dir()}
-                                               : std::move(options.plugin_dirs)),
+      plugin_dirs_(std::move(options.plugin_dirs)),
       executor_(std::make_unique<Executor>(options.threads > 0 ? options.threads : machine_.cores)),
       sessions_(std::make_unique<Sessions>(fill_in(options.quotas, machine_), *executor_)) {
   shape::set_compute_threads(machine_.cores);
@@ -101,55 +73,67 @@ Yard::~Yard() {
   executor_.reset();  // and here it is done
 }
 
-std::string Yard::find_plugin(std::string_view name) const {
-  std::string searched;
-  for (const std::string& dir : plugin_dirs_) {
-    std::string path = str_cat(dir, "/", kPrefix, name, kSuffix);
-    if (std::error_code error; fs::is_regular_file(path, error)) return path;
-    searched += (searched.empty() ? "" : ", ") + dir;
-  }
-  std::string list;
-  for (const std::string& one : available_plugins()) list += (list.empty() ? "" : ", ") + one;
-  raise(Code::kNotFound, str_cat("there is no plugin '", name, "' in ", searched, "; there ",
-                                 list.empty() ? "is none" : str_cat("are: ", list)));
-}
-
 void Yard::load_plugin(std::string_view name) {
-  OPYARD_CHECK(is_plain_name(name), kInvalidArgument,
-               "a plugin's name has letters, digits, '_' and '-', not '", name.substr(0, 64), "'");
+  const std::string path = plugin_dirs_.find(name);
   const std::lock_guard lock(mutex_);
-  if (std::find(plugins_.begin(), plugins_.end(), name) != plugins_.end()) return;
-  const std::string path = find_plugin(name);
-  in_use_.push_back(load_shared(path));
-  plugins_.emplace_back(name);
+  const auto known = slots_.find(name);
+  if (known != slots_.end() && PluginUses::is_active(known->second)) return;
+  slots_[std::string(name)] = uses_.want(path);
   log(LogLevel::kInfo, str_cat("plugin ", name, " loaded from ", path));
-  for (const std::string& op : Dispatcher::global().dangling_impls()) {
-    log(LogLevel::kWarning, str_cat("there are kernels for '", op,
-                                    "', which nothing defines; is its name spelled as in def()?"));
-  }
+  warn_of_dangling_kernels();
 }
 
 std::vector<std::string> Yard::plugins() const {
-  const std::lock_guard lock(mutex_);
-  return plugins_;
-}
-
-std::vector<std::string> Yard::available_plugins() const {
   std::vector<std::string> names;
-  std::error_code error;
-  for (const std::string& dir : plugin_dirs_) {
-    for (const fs::directory_entry& entry : fs::directory_iterator(dir, error)) {
-      const std::string file = entry.path().filename();
-      const bool fits = file.starts_with(kPrefix) && file.ends_with(kSuffix) &&
-                        file.size() > kPrefix.size() + kSuffix.size();
-      if (!fits) continue;
-      names.push_back(file.substr(kPrefix.size(), file.size() - kPrefix.size() - kSuffix.size()));
-    }
+  const std::lock_guard lock(mutex_);
+  for (const auto& [name, slot] : slots_) {
+    if (PluginUses::is_active(slot)) names.push_back(name);
   }
-  std::sort(names.begin(), names.end());
-  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
+
+// Nothing is locked while the host works: a plugin that hangs holds up its own slot only.
+plugin::ChangeReport Yard::load_plugin(std::string_view name,
+                                       const plugin::ChangeOptions& options) {
+  return logged("load", name, [&] {
+    const std::string path = plugin_dirs_.find(name);
+    plugin::ChangeReport report = plugin::Host::global().load(path, options);
+    const std::lock_guard lock(mutex_);
+    uses_.note(path, report.slot);
+    slots_[std::string(name)] = report.slot;
+    return report;
+  });
+}
+
+plugin::ChangeReport Yard::swap_plugin(std::string_view slot, std::string_view name,
+                                       const plugin::ChangeOptions& options) {
+  return logged("swap", slot, [&] {
+    return plugin::Host::global().swap(slot, plugin_dirs_.find(name), options);
+  });
+}
+
+plugin::ChangeReport Yard::unload_plugin(std::string_view slot,
+                                         const plugin::ChangeOptions& options) {
+  return logged("unload", slot, [&] {
+    plugin::ChangeReport report = plugin::Host::global().unload(slot, options);
+    const std::lock_guard lock(mutex_);
+    uses_.forget(report.slot);
+    return report;
+  });
+}
+
+plugin::ChangeReport Yard::rollback_plugin(std::string_view slot,
+                                           const plugin::ChangeOptions& options) {
+  return logged("rollback", slot, [&] { return plugin::Host::global().rollback(slot, options); });
+}
+
+std::vector<plugin::Difference> Yard::diff_plugin(std::string_view slot, std::string_view name) {
+  return plugin::Host::global().diff(slot, plugin_dirs_.find(name));
+}
+
+std::vector<plugin::SlotInfo> Yard::plugin_slots() const { return plugin::Host::global().list(); }
+
+void Yard::count_plugin_hits(bool on) { plugin::Host::global().count_hits(on); }
 
 std::vector<std::string> Yard::devices() const { return devices_with_kernels(); }
 
