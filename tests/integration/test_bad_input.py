@@ -34,7 +34,7 @@ ROWS = [
     ("aten::permute", [MATRIX, "x"], {}, "INVALID_ARGUMENT", ["'dims'", "int[]"]),
     ("aten::select.int", [MATRIX, 0.5, 0], {}, "INVALID_ARGUMENT", ["'dim'", "got float", "wanted int"]),
     ("aten::zeros", [[2]], {"dtype": "float33"}, "INVALID_ARGUMENT", ["float33"]),
-    ("aten::zeros", [[2]], {"device": "nowhere"}, "INVALID_ARGUMENT", ["'device'", "nowhere", "wanted Device"]),
+    ("aten::zeros", [[2]], {"device": "nowhere"}, "INVALID_ARGUMENT", ["'device'", "nowhere", "is no device"]),
     ("aten::zeros", [[-1]], {}, "INVALID_ARGUMENT", ["-1"]),
     ("aten::zeros", [[1 << 40, 1 << 40]], {}, "INVALID_ARGUMENT", []),
     ("aten::zeros", [[1 << 40]], {}, "RESOURCE_EXHAUSTED", ["quota"]),

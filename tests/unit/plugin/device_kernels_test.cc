@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "fake_device.h"
 #include "opyard/base/log.h"
@@ -148,6 +149,12 @@ TEST_F(DeviceKernels, ACopyMayBeDoneLaterAndHoldsALease) {
   for (int i = 0; i < 600; ++i) ops::copy_(source, to(source, toy.device(), true));
   for (int i = 0; i < 600; ++i) to(source, toy.device(), true);
   EXPECT_LE(toy.leases.count(LeaseKind::kEvent), 256u);
+  // Nobody would wait for a generation that is going.
+  toy.runtime.settle();
+  toy.runtime.withdraw();
+  Tensor last = there;
+  ops::copy_(last, source, true);
+  EXPECT_EQ(toy.leases.count(LeaseKind::kEvent), 0u);
 }
 
 TEST_F(DeviceKernels, FillsFactoriesAndNumbers) {
@@ -156,6 +163,10 @@ TEST_F(DeviceKernels, FillsFactoriesAndNumbers) {
   EXPECT_EQ(values(ops::zeros({2}, here)), (Values{0, 0}));
   EXPECT_EQ(values(ops::full({2}, 7, here)), (Values{7, 7}));
   EXPECT_EQ(values(ops::arange(3, here)), (Values{0, 1, 2}));
+  const Tensor random = ops::rand({100}, here);
+  EXPECT_EQ(random.device().type, toy.claim.backend());
+  for (const float number : values(random)) EXPECT_TRUE(number >= 0 && number < 1);
+  EXPECT_EQ(std::signbit(values(ops::full({1}, -0.0, here))[0]), true);
   Tensor tensor = to(floats({1, 2, 3, 4}), toy.device());
   Tensor odd = ops::slice(tensor, 0, 1, 4, 2);
   ops::fill_(odd, 9);

@@ -55,7 +55,9 @@ Device Device::parse(std::string_view text) {
     return Device(backend, index);
   }
   raise(Code::kInvalidArgument,
-        str_cat("'", text.substr(0, 64), "' is no device; devices look like cpu, cuda:0 or meta"));
+        str_cat("'", text.substr(0, 64),
+                "' is no device; devices look like cpu, cuda:0 or meta, and a private one is "
+                "there while its plugin is loaded"));
 }
 
 std::string to_string(Device device) {

@@ -1,6 +1,6 @@
 #include "opyard/plugin/device_kernels.h"
 
-#include <cstring>
+#include <cmath>
 
 #include "kernels/shape/structured.h"
 #include "opyard/base/check.h"
@@ -53,6 +53,7 @@ void read_window(const Tensor& from, const Tensor& to) {
 void write_window(const Tensor& from, const Tensor& to, bool later) {
   MemoryUse use(memory_of(to), later ? LeaseKind::kEvent : LeaseKind::kStream);
   DeviceRuntime& runtime = use.server();
+  later = later && runtime.is_published();
   const uint32_t device = runtime.number_of(to.device());
   runtime.reap();
   runtime.calls().copy_in(device, to.raw_data(), from.raw_data(), window_bytes(to));
@@ -144,6 +145,13 @@ void copy_beside(Keys keys, const Tensor& src, bool non_blocking, Tensor& out) {
 }
 
 void fill(const Scalar& value, Tensor& out) {
+  const bool zero =
+      !value.is_complex() && value.to_double() == 0 && !std::signbit(value.to_double());
+  if (zero && out.is_contiguous()) {
+    const MemoryUse use(memory_of(out));
+    DeviceRuntime& runtime = use.server();
+    return runtime.calls().clear(runtime.number_of(out.device()), out.raw_data(), out.nbytes());
+  }
   Tensor filled = make_tensor(out.sizes(), out.dtype());
   copy_from_host(ops::fill_(filled, value), out);
 }

@@ -73,7 +73,10 @@ uint32_t DeviceRuntime::number_of(Device device) const {
 void DeviceRuntime::publish() {
   Published& all = published();
   const MutexLock lock(all.mutex);
-  all.runtimes[static_cast<size_t>(backend_)] = this;
+  DeviceRuntime*& current = all.runtimes[static_cast<size_t>(backend_)];
+  if (current) current->published_ = false;
+  current = this;
+  published_ = true;
   set_allocator(backend_, own_);
 }
 
@@ -83,6 +86,7 @@ void DeviceRuntime::withdraw() noexcept {
   DeviceRuntime*& current = all.runtimes[static_cast<size_t>(backend_)];
   if (current != this) return;
   current = nullptr;
+  published_ = false;
   set_allocator(backend_, nullptr);
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -87,6 +88,9 @@ class DeviceRuntime {
   void keep_until_done(uint32_t device, const Storage& source, MemoryUse use);
   // Lets go of what is done.
   void reap();
+  // New memory comes from here. After the end of that, and the grace period, nothing may be under
+  // way that nobody waits for.
+  bool is_published() const noexcept { return published_.load(std::memory_order_acquire); }
 
  private:
   struct CopyUnderWay {
@@ -101,6 +105,7 @@ class DeviceRuntime {
   const Backend backend_;
   Leases& leases_;
   const uint64_t generation_;
+  std::atomic<bool> published_{false};
 
   mutable Mutex mutex_;
   DeviceMemory* const own_;

@@ -44,7 +44,11 @@ IValue parse_text(const Argument& parameter, const IValue& value) {
       if (const auto type = try_parse_scalar_type(text)) return *type;
       break;
     case BaseType::kDevice:
-      return read_or_refuse(parameter, value, [&] { return Device::parse(text); });
+      try {
+        return Device::parse(text);
+      } catch (const Error& error) {
+        refuse(parameter.name, str_cat("the argument '", parameter.name, "': ", error.message()));
+      }
     case BaseType::kLayout:
       if (try_parse(text, &layout)) return layout;
       break;
