@@ -12,9 +12,12 @@
  * an exception. Memory may outlive quiesce: from then on, with the plugin's threads gone, a
  * function does its work before it returns. `status` is the host's. Handles and addresses are the
  * plugin's: what a create or alloc gave is given back by the host with destroy or free, each once,
- * before fini. While tensors of an earlier instance live, kernels of a later one may get them. A
- * null entry is "not provided": the host answers UNIMPLEMENTED, or does without it where that is
- * said. An entry that fails has done nothing, and gives nothing.
+ * before fini. A null entry is "not provided": the host answers UNIMPLEMENTED, or does without it
+ * where that is said. An entry that fails has done nothing, and gives nothing.
+ *
+ * Kernels do their work before they return, or queue it on the default stream and hold their
+ * tensors until it is done. While tensors of an earlier instance live, kernels of a later one may
+ * get them; the host sees to it that the work of one is done before the other's begins.
  */
 #ifndef OPYARD_DEVICE_H
 #define OPYARD_DEVICE_H

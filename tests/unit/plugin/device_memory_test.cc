@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "fake_device.h"
+#include "opyard/base/epoch.h"
 #include "opyard/core/tensor.h"
 #include "opyard/core/thread_state.h"
 #include "opyard/plugin/backend_claims.h"
@@ -161,6 +162,39 @@ TEST_F(DeviceMemoryTest, StoragesAreFreedByTheGenerationThatMadeThem) {
   first.runtime.withdraw();
   EXPECT_EQ(error_of([&] { make_tensor({1}, ScalarType::kInt8, device_); }).code(),
             Code::kFailedPrecondition);
+}
+
+TEST_F(DeviceMemoryTest, AroundAChangeGenerationsWaitForEachOthersWork) {
+  Generation first(device_.type, 1);
+  first.runtime.publish();
+  const Tensor tensor = make_tensor({8}, ScalarType::kInt8, device_);
+  const auto queue_work = [&](Generation& generation) {
+    static const char kByte = 1;
+    generation.runtime.calls().copy_in(0, tensor.raw_data(), &kByte, 1);
+  };
+  queue_work(first);
+  tensor.storage()->check_usable();
+  EXPECT_EQ(first.device.queue.size(), 1u);  // it is alone
+  Generation second(device_.type, 2);
+  second.runtime.publish();
+  tensor.storage()->check_usable();
+  EXPECT_TRUE(first.device.queue.empty());
+  queue_work(first);  // by a call that had begun before
+  first.runtime.withdraw();
+  tensor.storage()->check_usable();
+  EXPECT_TRUE(first.device.queue.empty());
+  epoch::retire(new char, [](void* mark) { delete static_cast<char*>(mark); });
+  epoch::synchronize();
+  tensor.storage()->check_usable();  // sees that the calls are over, and the work is done
+  queue_work(second);
+  tensor.storage()->check_usable();
+  EXPECT_EQ(second.device.queue.size(), 1u);
+  first.runtime.begin_work();  // a copy of what the first still holds
+  EXPECT_TRUE(second.device.queue.empty());
+  first.runtime.publish();  // a rollback
+  queue_work(second);
+  tensor.storage()->check_usable();
+  EXPECT_TRUE(second.device.queue.empty());
 }
 
 TEST_F(DeviceMemoryTest, PolicyFailTakesTheMemoryAndNamesTheGeneration) {

@@ -45,6 +45,7 @@ void read_window(const Tensor& from, const Tensor& to) {
   DeviceRuntime& runtime = use.server();
   const uint32_t device = runtime.number_of(from.device());
   runtime.reap();
+  runtime.begin_work();
   runtime.calls().copy_out(device, to.raw_data(), from.raw_data(), window_bytes(from));
   runtime.calls().wait(device);
 }
@@ -56,6 +57,7 @@ void write_window(const Tensor& from, const Tensor& to, bool later) {
   later = later && runtime.is_published();
   const uint32_t device = runtime.number_of(to.device());
   runtime.reap();
+  runtime.begin_work();
   runtime.calls().copy_in(device, to.raw_data(), from.raw_data(), window_bytes(to));
   if (later) {
     runtime.keep_until_done(device, from.storage(), std::move(use));
@@ -76,8 +78,10 @@ bool copy_on_device(const Tensor& from, const Tensor& to) {
   DeviceRuntime& runtime = use.server();
   if (&other.server() != &runtime) return false;
   if (from.raw_data() == to.raw_data()) return true;
-  runtime.calls().copy_within(runtime.number_of(to.device()), to.raw_data(), from.raw_data(),
-                              window_bytes(to));
+  const uint32_t device = runtime.number_of(to.device());
+  runtime.begin_work();
+  runtime.calls().copy_within(device, to.raw_data(), from.raw_data(), window_bytes(to));
+  runtime.end_work(device);
   return true;
 }
 
@@ -150,7 +154,10 @@ void fill(const Scalar& value, Tensor& out) {
   if (zero && out.is_contiguous()) {
     const MemoryUse use(memory_of(out));
     DeviceRuntime& runtime = use.server();
-    return runtime.calls().clear(runtime.number_of(out.device()), out.raw_data(), out.nbytes());
+    const uint32_t device = runtime.number_of(out.device());
+    runtime.begin_work();
+    runtime.calls().clear(device, out.raw_data(), out.nbytes());
+    return runtime.end_work(device);
   }
   Tensor filled = make_tensor(out.sizes(), out.dtype());
   copy_from_host(ops::fill_(filled, value), out);

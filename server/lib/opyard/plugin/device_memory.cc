@@ -2,17 +2,19 @@
 
 #include "opyard/base/check.h"
 #include "opyard/core/thread_state.h"
+#include "opyard/plugin/device_family.h"
 #include "opyard/plugin/device_runtime.h"
 
 namespace opyard::plugin {
 
-DeviceMemory::DeviceMemory(DeviceRuntime& server) : owner_(server.described()), server_(&server) {}
+DeviceMemory::DeviceMemory(DeviceRuntime& server)
+    : owner_(server.described()), backend_(server.backend()), server_(&server) {}
 
 void* DeviceMemory::allocate(size_t bytes, Device device) {
   DeviceRuntime* server = nullptr;
   {
     const MutexLock lock(mutex_);
-    check_usable();
+    check_kept();
     server = server_;
     server->leases().acquire(LeaseKind::kStorage);
   }
@@ -36,6 +38,7 @@ void* DeviceMemory::allocate_from(DeviceRuntime& server, uint64_t bytes, uint32_
   void* data = calls.allocate(device, bytes);
   try {
     if (thread_state.flags & kThreadZeroMemory) calls.clear(device, data, bytes);
+    server.end_work(device);
     keep_block(server, data, {bytes, device});
   } catch (...) {
     calls.free(device, data, bytes);
@@ -46,7 +49,7 @@ void* DeviceMemory::allocate_from(DeviceRuntime& server, uint64_t bytes, uint32_
 
 void DeviceMemory::keep_block(DeviceRuntime& server, void* data, Block block) {
   const MutexLock lock(mutex_);
-  check_usable();
+  check_kept();
   const bool added = blocks_.emplace(data, block).second;
   OPYARD_CHECK(added, kInternal, "the plugin '", server.calls().plugin(),
                "' gave out a block that is in use");
@@ -78,6 +81,12 @@ void DeviceMemory::free(void* data, size_t, Device) noexcept {
 }
 
 void DeviceMemory::check_usable() const {
+  check_kept();
+  DeviceFamily& family = DeviceFamily::of(backend_);
+  if (family.is_mixed()) family.wait_for_others();
+}
+
+void DeviceMemory::check_kept() const {
   if (given_up_.load(std::memory_order_acquire)) raise_given_up();
 }
 
@@ -90,7 +99,10 @@ void DeviceMemory::raise_given_up() const {
 void DeviceMemory::copy(void* to, const void* from, size_t bytes, Device device) {
   const MemoryUse use(*this);
   DeviceRuntime& server = use.server();
-  server.calls().copy_within(server.number_of(device), to, from, bytes);
+  const uint32_t number = server.number_of(device);
+  server.begin_work();
+  server.calls().copy_within(number, to, from, bytes);
+  server.end_work(number);
 }
 
 uint64_t DeviceMemory::bytes() const {
@@ -132,7 +144,7 @@ void DeviceMemory::drop_reference() noexcept {
 
 MemoryUse::MemoryUse(const DeviceMemory& memory, LeaseKind kind) : kind_(kind) {
   const MutexLock lock(memory.mutex_);
-  memory.check_usable();
+  memory.check_kept();
   server_ = memory.server_;
   server_->leases().acquire(kind);
 }

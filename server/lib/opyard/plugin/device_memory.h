@@ -30,6 +30,7 @@ class DeviceMemory final : public Allocator {
   // Each block holds a storage lease on its server from before the allocation until after its free.
   void* allocate(size_t bytes, Device device) override;
   void free(void* data, size_t bytes, Device device) noexcept override;
+  // Waits for other generations' work around a change.
   void check_usable() const override;
   void copy(void* to, const void* from, size_t bytes, Device device) override;
 
@@ -49,12 +50,14 @@ class DeviceMemory final : public Allocator {
     uint32_t device;
   };
   ~DeviceMemory() = default;
+  void check_kept() const;
   void* allocate_from(DeviceRuntime& server, uint64_t bytes, uint32_t device);
   void keep_block(DeviceRuntime& server, void* data, Block block);
   void drop_reference() noexcept;
   [[noreturn]] void raise_given_up() const;
 
   const std::string owner_;  // "generation 3 of the plugin 'toy'"
+  const Backend backend_;
   std::atomic<bool> given_up_{false};
   std::atomic<uint64_t> references_{1};  // the runtime's, and one for each storage with memory
 

@@ -1,10 +1,8 @@
 #include "opyard/plugin/device_runtime.h"
 
-#include <array>
-
 #include "opyard/base/check.h"
 #include "opyard/base/epoch.h"
-#include "opyard/base/no_destructor.h"
+#include "opyard/plugin/device_family.h"
 
 namespace opyard::plugin {
 namespace {
@@ -12,17 +10,6 @@ namespace {
 // Copies that may be under way while nobody waits for one.
 constexpr size_t kMostCopies = 256;
 constexpr uint64_t kMostBytes = uint64_t{1} << 28;
-
-// Which runtime gives each backend its memory.
-struct Published {
-  Mutex mutex;
-  std::array<DeviceRuntime*, kNumBackends + 1> runtimes OPYARD_GUARDED_BY(mutex){};
-};
-
-Published& published() {
-  static NoDestructor<Published> all;
-  return *all;
-}
 
 // Until every call that has begun before is over.
 void wait_for_calls() {
@@ -42,6 +29,7 @@ DeviceRuntime::DeviceRuntime(const void* extension, void* instance, Backend back
 
 DeviceRuntime::~DeviceRuntime() {
   withdraw();
+  DeviceFamily::of(backend_).remove(*this);
   const MutexLock lock(mutex_);
   for (const CopyUnderWay& copy : under_way_) calls_.destroy(copy.device, copy.event);
   under_way_.clear();
@@ -71,23 +59,26 @@ uint32_t DeviceRuntime::number_of(Device device) const {
 }
 
 void DeviceRuntime::publish() {
-  Published& all = published();
-  const MutexLock lock(all.mutex);
-  DeviceRuntime*& current = all.runtimes[static_cast<size_t>(backend_)];
-  if (current) current->published_ = false;
-  current = this;
-  published_ = true;
+  DeviceFamily::of(backend_).publish(*this);
   set_allocator(backend_, own_);
 }
 
 void DeviceRuntime::withdraw() noexcept {
-  Published& all = published();
-  const MutexLock lock(all.mutex);
-  DeviceRuntime*& current = all.runtimes[static_cast<size_t>(backend_)];
-  if (current != this) return;
-  current = nullptr;
-  published_ = false;
-  set_allocator(backend_, nullptr);
+  if (is_published()) set_allocator(backend_, nullptr);
+  DeviceFamily::of(backend_).withdraw(*this);
+}
+
+void DeviceRuntime::begin_work() const {
+  DeviceFamily& family = DeviceFamily::of(backend_);
+  if (family.is_mixed() || !is_published()) family.wait_for_others(this);
+}
+
+void DeviceRuntime::end_work(uint32_t device) const {
+  if (!is_published() || DeviceFamily::of(backend_).is_mixed()) calls_.wait(device);
+}
+
+void DeviceRuntime::wait_for_devices() const {
+  for (uint32_t device = 0; device < count(); ++device) calls_.wait_all(device);
 }
 
 uint64_t DeviceRuntime::bytes_held() const {
@@ -98,8 +89,9 @@ uint64_t DeviceRuntime::bytes_held() const {
 }
 
 void DeviceRuntime::settle() {
-  for (uint32_t device = 0; device < count(); ++device) calls_.wait_all(device);
+  wait_for_devices();
   reap();
+  DeviceFamily::of(backend_).settled(*this);
 }
 
 void DeviceRuntime::hand_over(DeviceRuntime& to) {

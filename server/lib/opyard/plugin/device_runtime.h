@@ -32,10 +32,10 @@ struct FallbackCount {
 // fail_storages.
 //
 // A generation's owner does: construct after init (INVALID_ARGUMENT for an extension that is not
-// fit); add libraries() to the blocks that it registers; publish(); later withdraw() after the next
-// generation's publish() or, when none follows, beside the kernels' withdrawal; then, after the
-// grace period and before it waits for leases, settle(); hand_over() or fail_storages() where the
-// policy says so; and destroy this between leases at zero and fini.
+// fit); add libraries() to the blocks that it registers; publish() just before these; later
+// withdraw() after the next generation's publish() or, when none follows, after the kernels'
+// withdrawal; then, after the grace period and before it waits for leases, settle(); hand_over() or
+// fail_storages() where the policy says so; and destroy this between leases at zero and fini.
 class DeviceRuntime {
  public:
   // `extension` is the plugin's opyard_device_ext, `plugin` and `generation` name it in messages.
@@ -64,7 +64,7 @@ class DeviceRuntime {
 
   // New memory of the backend comes from here, instead of from the runtime before.
   void publish();
-  // … no more; nothing when another is published meanwhile.
+  // The kernels have gone; and no new memory comes from here, when no other is published.
   void withdraw() noexcept;
 
   // Of its memory, and of what was handed over to it.
@@ -91,6 +91,13 @@ class DeviceRuntime {
   // New memory comes from here. After the end of that, and the grace period, nothing may be under
   // way that nobody waits for.
   bool is_published() const noexcept { return published_.load(std::memory_order_acquire); }
+  void set_published(bool is) noexcept { published_.store(is, std::memory_order_release); }
+
+  // Around work of the host on memory that is served here: other generations' work comes before,
+  // and sees what was done here. Does nothing while this is the only one.
+  void begin_work() const;
+  void end_work(uint32_t device) const;
+  void wait_for_devices() const;
 
  private:
   struct CopyUnderWay {

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "opyard/base/fingerprint.h"
+#include "opyard/dispatch/dispatcher.h"
 #include "opyard/ops.h"
 #include "opyard/plugin/backend_claims.h"
 #include "opyard/plugin/device_runtime.h"
