@@ -126,6 +126,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   const char* name_of_step() const;
   bool leases_are_gone(const HostOptions& options, size_t kinds);
   void settle_device();
+  std::shared_ptr<Generation> heir();
   void retire_device();
   void start_unmapping();
   bool is_unmapped(const HostOptions& options);

@@ -98,13 +98,26 @@ void Generation::enter(Step step, const HostOptions& options) {
 void Generation::settle_device() {
   device_->withdraw();
   device_->settle();
-  mutex_.lock();
-  const std::shared_ptr<Generation> successor =
-      policy_ == TensorPolicy::kShare ? successor_.lock() : nullptr;
-  mutex_.unlock();
-  if (successor && successor->device() && successor->state() == State::kActive) {
+  if (const std::shared_ptr<Generation> successor = heir()) {
+    const auto release = [](Generation* one) { one->leases_.release(LeaseKind::kOther); };
+    const std::unique_ptr<Generation, decltype(release)> lease(successor.get(), release);
     device_->hand_over(*successor->device());
   }
+}
+
+// Who takes its tensors over, kept by a lease: its own end does not come in between. Null when
+// nobody does.
+std::shared_ptr<Generation> Generation::heir() {
+  std::shared_ptr<Generation> successor;
+  {
+    const std::lock_guard lock(mutex_);
+    if (policy_ == TensorPolicy::kShare) successor = successor_.lock();
+  }
+  if (!successor || !successor->device()) return nullptr;
+  const std::lock_guard lock(successor->mutex_);
+  if (successor->state_ != State::kActive) return nullptr;
+  successor->leases_.acquire(LeaseKind::kOther);
+  return successor;
 }
 
 // Readers of info() may be looking at it.

@@ -28,21 +28,28 @@ struct Install {
   ChangeReport report;
 };
 
+// The device comes before its kernels and goes after them, so that whoever sees a kernel of one
+// generation knows to wait for the work of another.
 void publish(Install& change, const HostOptions& host) {
   Dispatcher& dispatcher = Dispatcher::global();
   const Origin origin{change.next->name(), change.next->number()};
   const std::vector<opyard_block> blocks = change.next->publication(host);
+  DeviceRuntime* const device = change.next->device();
+  DeviceRuntime* const old_device = change.old ? change.old->device() : nullptr;
   const Clock::time_point start = Clock::now();
-  if (change.old) {
-    dispatcher.replace(change.slot.registration, blocks, origin);
-  } else {
-    change.slot.registration = dispatcher.register_blocks(blocks, origin);
+  if (device) device->publish();
+  try {
+    if (change.old) {
+      dispatcher.replace(change.slot.registration, blocks, origin);
+    } else {
+      change.slot.registration = dispatcher.register_blocks(blocks, origin);
+    }
+  } catch (...) {
+    if (old_device) old_device->publish();
+    if (device) device->withdraw();
+    throw;
   }
-  if (DeviceRuntime* device = change.next->device()) {
-    device->publish();
-  } else if (change.old && change.old->device()) {
-    change.old->device()->withdraw();
-  }
+  if (old_device) old_device->withdraw();
   change.report.publish_ns = nanoseconds_since(start);
 }
 
