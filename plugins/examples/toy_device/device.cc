@@ -102,20 +102,34 @@ opyard_address Runtime::address(void* host) {
 }
 
 opyard_address Runtime::allocate(uint32_t device, uint64_t bytes) {
-  if (bytes > kMemory || used_[device].fetch_add(bytes) > kMemory - bytes) {
-    if (bytes <= kMemory) used_[device] -= bytes;
+  const std::lock_guard lock(mutex_);
+  if (bytes > kMemory - used_[device]) return 0;
+  void* memory = host_.alloc(bytes);
+  if (!memory) return 0;
+  try {
+    own_.insert(memory);
+  } catch (...) {
+    host_.free(memory);
     return 0;
   }
-  void* memory = host_.alloc(bytes);
-  if (!memory) used_[device] -= bytes;
-  return memory ? address(memory) : 0;
+  used_[device] += bytes;
+  return address(memory);
 }
 
 void Runtime::free(uint32_t device, opyard_address memory, uint64_t bytes, opyard_stream number) {
   stream(device, number)->push([this, device, memory, bytes] {
+    {
+      const std::lock_guard lock(mutex_);
+      // What another instance made is not counted here.
+      if (own_.erase(host(memory)) == 1) used_[device] -= bytes;
+    }
     host_.free(host(memory));
-    used_[device] -= bytes;
   });
+}
+
+uint64_t Runtime::used(uint32_t device) {
+  const std::lock_guard lock(mutex_);
+  return used_[device];
 }
 
 std::shared_ptr<Stream> Runtime::stream(uint32_t device, opyard_stream number) {

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
 #include <cstdint>
@@ -9,6 +8,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <thread>
 
 #include "opyard_device.h"
@@ -61,7 +61,7 @@ class Runtime {
 
   opyard_address allocate(uint32_t device, uint64_t bytes);  // 0: none left
   void free(uint32_t device, opyard_address memory, uint64_t bytes, opyard_stream stream);
-  uint64_t used(uint32_t device) const { return used_[device]; }
+  uint64_t used(uint32_t device);
   static constexpr uint64_t kMemory = uint64_t{1} << 30;  // of one device
 
   // What an address stands for. Null for what is none.
@@ -82,8 +82,9 @@ class Runtime {
  private:
   const opyard_host& host_;
   const std::chrono::microseconds latency_;
-  std::atomic<uint64_t> used_[kDevices] = {};
   std::mutex mutex_;
+  uint64_t used_[kDevices] = {};
+  std::set<void*> own_;
   uint64_t last_number_ = 0;
   bool ended_ = false;
   std::map<opyard_stream, std::shared_ptr<Stream>> streams_[kDevices];
