@@ -105,10 +105,10 @@ inline int32_t give_blocks(void* instance, const opyard_block** blocks, uint64_t
   return static_cast<int32_t>(Code::kOk);
 }
 
-inline const void* extension(void* instance, opyard_str id, uint32_t min_version) noexcept {
-  static constexpr opyard_kernels_ext kKernels{sizeof(opyard_kernels_ext), 0, &give_blocks};
+inline const void* extension(void* instance, opyard_str id, uint32_t min_version,
+                             const opyard_kernels_ext& kernels) noexcept {
   const std::string_view asked(id.data, id.size);
-  if (asked == "opyard.kernels") return min_version <= 1 ? &kKernels : nullptr;
+  if (asked == "opyard.kernels") return min_version <= 1 ? &kernels : nullptr;
   const auto& made = *static_cast<const Instance*>(instance);
   const auto more = made.facts->options.extension;
   return more ? more(asked, min_version) : nullptr;
@@ -160,13 +160,19 @@ inline int32_t shake_hands(const PluginFacts& facts, const opyard_plugin_table* 
                                     opyard_status* status) {                          \
     return ::opyard::sdk::init(opyard_plugin_facts, host, instance, status);          \
   }                                                                                   \
+  static const void* opyard_plugin_extension(void* instance, opyard_str id,           \
+                                             uint32_t min_version) {                  \
+    static constexpr opyard_kernels_ext kKernels{sizeof(opyard_kernels_ext), 0,       \
+                                                 &::opyard::sdk::give_blocks};        \
+    return ::opyard::sdk::extension(instance, id, min_version, kKernels);             \
+  }                                                                                   \
   extern "C" __attribute__((visibility("default"))) int32_t opyard_plugin_entry(      \
       const opyard_host_handshake* host, opyard_plugin_handshake* plugin) {           \
     static constexpr opyard_plugin_table kTable{                                      \
         sizeof(opyard_plugin_table), 0,                                               \
         &opyard_plugin_init,         nullptr,                                         \
         &::opyard::sdk::quiesce,     &::opyard::sdk::drain,                           \
-        &::opyard::sdk::fini,        &::opyard::sdk::extension};                      \
+        &::opyard::sdk::fini,        &opyard_plugin_extension};                       \
     return ::opyard::sdk::shake_hands(opyard_plugin_facts, &kTable, host, plugin);    \
   }                                                                                   \
   static_assert(true, "takes the semicolon")

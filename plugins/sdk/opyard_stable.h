@@ -2,6 +2,7 @@
 
 #include "plugins/sdk/plugin_options.h"
 #include "plugins/sdk/stable/library.h"
+#include "plugins/sdk/stable/work.h"
 
 // C++ over the C interface alone: a plugin that is built once and runs on every host of it,
 // whatever compiler and headers that was built with. Kernels are plain functions on
@@ -110,10 +111,10 @@ inline int32_t give_blocks(void* instance, const opyard_block** blocks, uint64_t
   *count = made->blocks.size();
   return 0;
 }
-inline const void* extension(void* instance, opyard_str id, uint32_t min_version) noexcept {
-  static constexpr opyard_kernels_ext kKernels{sizeof(opyard_kernels_ext), 0, &give_blocks};
+inline const void* extension(void* instance, opyard_str id, uint32_t min_version,
+                             const opyard_kernels_ext& kernels) noexcept {
   const std::string_view asked(id.data, id.size);
-  if (asked == "opyard.kernels") return min_version <= 1 ? &kKernels : nullptr;
+  if (asked == "opyard.kernels") return min_version <= 1 ? &kernels : nullptr;
   const auto more = options_of(instance).extension;
   return more ? more(asked, min_version) : nullptr;
 }
@@ -146,13 +147,19 @@ OPYARD_STABLE_END
         name, version, opyard_plugin_options, __start_opyard_library, __stop_opyard_library}; \
     return ::opyard::stable::init(facts, host, instance, status);                             \
   }                                                                                           \
+  static const void* opyard_plugin_extension(void* instance, opyard_str id,                   \
+                                             uint32_t min_version) {                          \
+    static constexpr opyard_kernels_ext kKernels{sizeof(opyard_kernels_ext), 0,               \
+                                                 &::opyard::stable::give_blocks};             \
+    return ::opyard::stable::extension(instance, id, min_version, kKernels);                  \
+  }                                                                                           \
   extern "C" __attribute__((visibility("default"))) int32_t opyard_plugin_entry(              \
       const opyard_host_handshake* host, opyard_plugin_handshake* plugin) {                   \
     static constexpr opyard_plugin_table kTable{                                              \
         sizeof(opyard_plugin_table), 0,                                                       \
         &opyard_plugin_init,         nullptr,                                                 \
         &::opyard::stable::quiesce,  &::opyard::stable::drain,                                \
-        &::opyard::stable::fini,     &::opyard::stable::extension};                           \
+        &::opyard::stable::fini,     &opyard_plugin_extension};                               \
     return opyard_shake_hands(host, plugin, &kTable, ::opyard::stable::as_str(name),          \
                               ::opyard::stable::as_str(version));                             \
   }                                                                                           \

@@ -45,6 +45,46 @@ def test_no_public_header_creates_a_unique_symbol(root, build, compiler):
     assert checks.unique_symbols(output) == []
 
 
+def test_headers_for_authors_compile_alone_and_create_no_unique_symbol(root, build, compiler):
+    """Those of plugins/sdk, each by itself: a plugin takes one of the two layers."""
+    def one(path):
+        output = build / "architecture" / "sdk" / (path.stem + ".o")
+        header = str(path.relative_to(root))
+        stable = path.name != "opyard_sdk.h"  # the stable layer sees nothing but the C interface
+        roots = [root, root / "plugins" / "abi"] if stable else include_roots(root, build)
+        errors = checks.compile_headers(compiler, [header], roots, output, checks.KEEP_INLINE)
+        return [errors] if errors else [f"{header}: {name}" for name in checks.unique_symbols(output)]
+
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        headers = sorted((root / "plugins" / "sdk").rglob("*.h"))
+        complaints = [text for texts in pool.map(one, headers) for text in texts]
+    assert not complaints, "\n".join(complaints)
+
+
+def built_plugins(build):
+    found = sorted((build / "lib" / "opyard").rglob("libopyard_plugin_*.so"))
+    assert found, "no plugins in " + str(build / "lib" / "opyard")
+    return found
+
+
+def test_plugins_export_their_entry_alone_and_are_bound_when_they_are_loaded(build):
+    complaints = []
+    for path in built_plugins(build):
+        symbols = checks.demangled_symbols(path, "--dyn-syms")
+        exported = [name for bind, _, section, name in symbols if section != "UND" and bind != "LOCAL"]
+        if exported != ["opyard_plugin_entry"]:
+            complaints.append(f"{path.name} exports {exported}")
+        if "BIND_NOW" not in dynamic(path) or "STATIC_TLS" in dynamic(path) and "TLS" in segments(path):
+            complaints.append(f"{path.name}: {dynamic(path)}")
+    assert not complaints, "\n".join(complaints)
+
+
+def test_plugins_have_their_note(build):
+    for path in built_plugins(build):
+        notes = subprocess.run(["readelf", "-nW", str(path)], capture_output=True, text=True, check=True).stdout
+        assert re.search(r"^  OPYARD +0x", notes, flags=re.M), path.name
+
+
 def built_objects(build):
     return [path for path in (build / "lib").rglob("*.so*") if path.is_file() and not path.is_symlink()]
 
@@ -75,6 +115,11 @@ def test_operator_handles_are_exported_with_default_visibility(build):
 
 def dynamic(path):
     return subprocess.run(["readelf", "-dW", str(path)], capture_output=True, text=True, check=True).stdout
+
+
+def segments(path):
+    text = subprocess.run(["readelf", "-lW", str(path)], capture_output=True, text=True, check=True).stdout
+    return re.findall(r"^  (\w+) +0x", text, flags=re.M)
 
 
 def test_library_is_never_unloaded_and_names_its_layout(build):

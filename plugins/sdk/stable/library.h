@@ -22,7 +22,7 @@ constexpr KernelRecord kernel_of() {
   return {&Boxed<Function>::call, nullptr, &Boxed<Function>::schema, 0};
 }
 // Skips the key.
-inline constexpr KernelRecord kFallthrough{nullptr, nullptr, nullptr, OPYARD_FALLTHROUGH};
+constexpr KernelRecord kFallthrough{nullptr, nullptr, nullptr, OPYARD_FALLTHROUGH};
 // A function of the C interface; for fallbacks, which serve any signature.
 constexpr KernelRecord boxed(opyard_boxed_fn function, void* self = nullptr) {
   return {function, self, nullptr, 0};

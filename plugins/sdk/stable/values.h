@@ -58,14 +58,47 @@ class Scalar {
   double imaginary_ = 0;
 };
 
+// For messages. A table of names here would be a unique symbol.
+inline const char* name_of(uint32_t tag) {
+  switch (tag) {
+    case OPYARD_NONE:
+      return "None";
+    case OPYARD_BOOL:
+      return "a bool";
+    case OPYARD_INT:
+      return "an int";
+    case OPYARD_DOUBLE:
+      return "a float";
+    case OPYARD_COMPLEX:
+      return "a complex number";
+    case OPYARD_STR:
+      return "a str";
+    case OPYARD_TENSOR:
+      return "a Tensor";
+    case OPYARD_DEVICE:
+      return "a Device";
+    case OPYARD_DTYPE:
+      return "a ScalarType";
+    case OPYARD_LAYOUT:
+      return "a Layout";
+    case OPYARD_MEMORY_FORMAT:
+      return "a MemoryFormat";
+    case OPYARD_GENERATOR:
+      return "a Generator";
+    case OPYARD_LIST:
+      return "a list";
+    case OPYARD_TUPLE:
+      return "a tuple";
+    case OPYARD_DICT:
+      return "a dict";
+    default:
+      return "something else";
+  }
+}
+
 [[noreturn]] inline void wrong_value(const opyard_value& got, const std::string& wanted) {
-  static constexpr const char* kNames[] = {
-      "None",      "a bool",    "an int",       "a float",  "a complex number", "a str",
-      "a Tensor",  "a Device",  "a ScalarType", "a Layout", "a MemoryFormat",   "a Generator",
-      "a Stream",  "a Scalar",  "a list",       "a tuple",  "a SymInt",         "a SymFloat",
-      "a SymBool", "a Storage", "a dict"};
-  const char* name = got.tag <= OPYARD_DICT ? kNames[got.tag] : "something unknown";
-  raise(Code::kInvalidArgument, std::string("got ") + name + " where " + wanted + " is wanted");
+  raise(Code::kInvalidArgument,
+        std::string("got ") + name_of(got.tag) + " where " + wanted + " is wanted");
 }
 
 // The number of elements behind a value's address.

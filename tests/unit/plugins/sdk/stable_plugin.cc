@@ -1,6 +1,7 @@
 // A plugin over the C interface: includes nothing of the library. stable_test.cc plays its host.
 #include "plugins/sdk/opyard_stable.h"
 
+#include <atomic>
 #include <stdexcept>
 
 namespace {
@@ -71,6 +72,20 @@ Tensor on_own_memory(int64_t count) {
 }
 int64_t times_freed() { return freed; }
 
+std::vector<Lease> kept;
+void keep(bool whether) {
+  kept.clear();
+  if (whether) kept.emplace_back(OPYARD_LEASE_EVENT);
+}
+
+std::atomic<int64_t> worked = 0;
+int64_t work(int64_t by) {
+  submit([](void* number) { worked += static_cast<int64_t>(reinterpret_cast<intptr_t>(number)); },
+         reinterpret_cast<void*>(static_cast<intptr_t>(by)));
+  return stop_requested();
+}
+int64_t work_done() { return worked; }
+
 std::string trace;
 std::string hooks() { return trace; }
 void start(const opyard_host&) { trace += "s"; }
@@ -99,6 +114,9 @@ OPYARD_LIBRARY(stable_test, m) {
   m.def("on_own_memory(int count) -> Tensor", OPYARD_FN(on_own_memory));
   m.def("times_freed() -> int", OPYARD_FN(times_freed));
   m.def("hooks() -> str", OPYARD_FN(hooks));
+  m.def("keep(bool whether) -> ()", OPYARD_FN(keep));
+  m.def("work(int by) -> int", OPYARD_FN(work));
+  m.def("work_done() -> int", OPYARD_FN(work_done));
   m.def("nowhere(Tensor x) -> Tensor");
 }
 OPYARD_LIBRARY_IMPL(stable_test, CPU, m) {

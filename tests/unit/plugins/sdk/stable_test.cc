@@ -1,7 +1,6 @@
 #include <gtest/gtest.h>
-#include <link.h>
 
-#include <cstring>
+#include <thread>
 
 #include "opyard/dispatch/dispatcher.h"
 #include "opyard/plugin/host_table.h"
@@ -149,6 +148,24 @@ TEST_F(Stable, MemoryOfThePluginHoldsALease) {
   refusal("on_own_memory", {5}, Code::kInvalidArgument);  // there is no room for five
   EXPECT_EQ(call("times_freed", {})[0].to_int(), before + 1) << "it stays the plugin's";
   EXPECT_EQ(leases.total(), 0u);
+}
+
+TEST_F(Stable, LeasesAreHeldAsLongAsTheirObjects) {
+  call("keep", {true});
+  EXPECT_EQ(leases.count(plugin::LeaseKind::kEvent), 1u);
+  call("keep", {true});
+  EXPECT_EQ(leases.total(), 1u);
+  call("keep", {false});
+  EXPECT_EQ(leases.total(), 0u);
+}
+
+TEST_F(Stable, WorkRunsOnThreadsOfTheHostUntilItIsToStop) {
+  const int64_t before = call("work_done", {})[0].to_int();
+  EXPECT_EQ(call("work", {5})[0].to_int(), 0);
+  while (leases.total() != 0) std::this_thread::yield();
+  EXPECT_EQ(call("work_done", {})[0].to_int(), before + 5);
+  table.request_stop();
+  EXPECT_TRUE(contains(refusal("work", {1}, Code::kFailedPrecondition), "coming to its end"));
 }
 
 TEST_F(Stable, HooksRunAndTheNoteSaysWhatTheHandshakeSays) {
