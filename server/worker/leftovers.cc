@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <string_view>
 
 #include "opyard/base/check.h"
 
@@ -17,7 +16,7 @@ namespace fs = std::filesystem;
 std::string thread_name(const fs::path& task) {
   std::string name;
   std::getline(std::ifstream(task / "comm"), name);
-  return name + " (" + task.filename().string() + ")";
+  return name;
 }
 
 size_t count_free_keys() {
@@ -27,22 +26,13 @@ size_t count_free_keys() {
   return keys.size();
 }
 
-void add_new(std::string_view what, const std::vector<std::string>& before,
-             const std::vector<std::string>& after, std::vector<std::string>* out) {
-  for (const std::string& one : after) {
-    if (std::find(before.begin(), before.end(), one) == before.end()) {
-      out->push_back(str_cat("the ", what, " ", one));
-    }
-  }
-}
-
 }  // namespace
 
 Belongings look_around() {
   Belongings found;
   std::error_code error;
   for (const auto& task : fs::directory_iterator("/proc/self/task", error)) {
-    found.threads.push_back(thread_name(task.path()));
+    found.threads[task.path().filename().string()] = thread_name(task.path());
   }
   for (const auto& entry : fs::directory_iterator("/proc/self/fd", error)) {
     const std::string target = fs::read_symlink(entry.path(), error).string();
@@ -56,8 +46,17 @@ Belongings look_around() {
 
 Leftovers compare(const Belongings& before, const Belongings& after) {
   Leftovers left;
-  add_new("thread", before.threads, after.threads, &left.things);
-  add_new("descriptor", before.descriptors, after.descriptors, &left.things);
+  for (const auto& [id, name] : after.threads) {
+    if (!before.threads.contains(id)) {
+      left.things.push_back(str_cat("the thread ", name, " (", id, ")"));
+    }
+  }
+  for (const std::string& one : after.descriptors) {
+    if (std::find(before.descriptors.begin(), before.descriptors.end(), one) ==
+        before.descriptors.end()) {
+      left.things.push_back("the descriptor " + one);
+    }
+  }
   left.keys = before.free_keys > after.free_keys ? before.free_keys - after.free_keys : 0;
   return left;
 }

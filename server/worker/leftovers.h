@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -8,9 +9,9 @@ namespace opyard::worker {
 
 // What a process has that a plugin may leave behind.
 struct Belongings {
-  std::vector<std::string> threads;      // "name (id)"
-  std::vector<std::string> descriptors;  // "5 -> /dev/null"
-  size_t free_keys = 0;                  // of pthread_key_create
+  std::map<std::string, std::string> threads;  // id → name, which a new thread gives itself late
+  std::vector<std::string> descriptors;        // "5 -> /dev/null"
+  size_t free_keys = 0;                        // of pthread_key_create
 };
 
 Belongings look_around();

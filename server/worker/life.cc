@@ -34,6 +34,10 @@ bool imports_keys(const std::string& path) {
 
 void judge_leftovers(const std::string& path, const Belongings& before, Verdict* verdict) {
   Leftovers left = compare(before, look_around());
+  if (!verdict->left_mapped.empty()) {  // its control thread is ours, and stays with it
+    std::erase_if(left.things,
+                  [](const std::string& thing) { return thing.starts_with("the thread opyard-"); });
+  }
   verdict->leftovers = std::move(left.things);
   if (left.keys == 0) return;
   const std::string keys =

@@ -50,8 +50,16 @@ void call_c_kernel(const Kernel& kernel, Keys keys, const IValue* in, uint32_t n
   opyard_call call{
       sizeof(opyard_call), 0,       keys.set.bits(),
       keys.table,          &status, thread_state.root ? thread_state.root->generation : 0};
-  const int32_t code = kernel.c_boxed(kernel.self, &call, reinterpret_cast<const opyard_value*>(in),
-                                      n_in, reinterpret_cast<opyard_value*>(out), n_out);
+  int32_t code = 0;
+  try {
+    code = kernel.c_boxed(kernel.self, &call, reinterpret_cast<const opyard_value*>(in), n_in,
+                          reinterpret_cast<opyard_value*>(out), n_out);
+  } catch (...) {
+    // None may come, but one whose type is the plugin's would not survive it.
+    const Error error = current_error();
+    code = static_cast<int32_t>(error.code());
+    status.message = str_cat("an exception left it: ", error.message());
+  }
   if (code == 0) return check_results(kernel, keys, out, n_out);
   throw c_status_error(
       status, code,

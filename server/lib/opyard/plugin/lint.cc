@@ -34,9 +34,8 @@ constexpr std::array<Refused, 5> kRefused = {{
 }};
 
 // Functions that change the whole process.
-constexpr std::array<std::string_view, 10> kForbidden = {
-    "exit",      "_exit", "_Exit",  "quick_exit", "chdir",
-    "setlocale", "umask", "signal", "sigaction",  "on_exit"};
+constexpr std::array<std::string_view, 9> kForbidden = {
+    "exit", "_exit", "_Exit", "quick_exit", "chdir", "setlocale", "umask", "signal", "sigaction"};
 
 // "libgomp" of "libgomp.so.1", "libgrpc" of "libgrpc++.so.1.51", "libabsl" of
 // "libabsl_base.so.20220623".
@@ -169,6 +168,9 @@ class Linter {
     for (const ElfSymbol& symbol : file_.symbols()) {
       if (symbol.defined) continue;
       const std::string_view name = symbol.name;
+      OPYARD_CHECK(name != "on_exit", kFailedPrecondition,
+                   refusal("it calls on_exit, and the process would call its function when it is "
+                           "gone; atexit belongs to the plugin and runs when that goes"));
       if (name == "__cxa_thread_atexit" || name == "__cxa_thread_atexit_impl") {
         report_.pins.push_back(
             str_cat(subject_, " has thread_local variables with destructors (it calls ", name,

@@ -1,0 +1,47 @@
+# Which animals there are. Their verdicts stand in table.cc.
+zoo_animal(good)
+zoo_animal(good_2 WHICH 2)
+zoo_module(neighbour animals/neighbour.c)
+
+# Section "stays": what would keep it mapped, or be called afterwards.
+foreach(name thread_destructor pthread_key at_exit on_exit detached_thread std_thread signal_handler terminate_handler)
+  zoo_animal(${name} animals/stays.cc DEFINE STAYS_${name})
+endforeach()
+zoo_animal(unique_symbols animals/stays.cc DEFINE STAYS_unique_symbols LOOSE)
+zoo_animal(make_shared animals/stays.cc DEFINE STAYS_make_shared LOOSE)
+zoo_animal(regex animals/stays.cc DEFINE STAYS_regex LOOSE)
+zoo_animal(nodelete LINK -Wl,-z,nodelete)
+zoo_library(zoo_sticky_library libopyard_zoo_sticky.so.1 elsewhere 31 -Wl,-z,nodelete)
+zoo_animal(nodelete_dependency animals/stays.cc DEFINE STAYS_library LIBS zoo_sticky_library)
+set_target_properties(zoo_nodelete_dependency PROPERTIES INSTALL_RPATH "${zoo_dir}/elsewhere")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  zoo_animal(openmp animals/stays.cc DEFINE STAYS_openmp OPTIONS -fopenmp LINK -fopenmp)
+endif()
+
+# Where it hangs, crashes or leaves.
+foreach(where constructor init g)
+  foreach(act spin sleeping segv abort overflow_stack leave leave_at_once)
+    zoo_animal(${act}_in_${where} animals/life.c DEFINE WHERE_${where} ACT=${act} OPTIONS -Wno-infinite-recursion)
+  endforeach()
+endforeach()
+foreach(where activate quiesce drain fini destructor)
+  foreach(act sleeping segv)
+    zoo_animal(${act}_in_${where} animals/life.c DEFINE WHERE_${where} ACT=${act} OPTIONS -Wno-infinite-recursion)
+  endforeach()
+endforeach()
+
+foreach(where init quiesce g)
+  foreach(what own std int derived)
+    zoo_animal(throws_${what}_in_${where} animals/throws.cc DEFINE WHERE_${where} THROWS=throw_${what})
+  endforeach()
+endforeach()
+
+foreach(name descriptor key failed_init)
+  zoo_animal(leaves_${name} animals/leaves.c DEFINE LEAVES_${name})
+endforeach()
+
+foreach(name no_result other_type garbage_tag garbage_code garbage_status result_and_code deadlock frees_twice
+    frees_wrongly wrong_shape wrong_dtype undefined_result changes_inputs writes_past_output writes_past_input
+    gives_away_input)
+  zoo_animal(${name} animals/kernels.c DEFINE KERNEL_${name})
+endforeach()
