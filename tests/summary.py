@@ -15,8 +15,8 @@ COUNT = re.compile(r"^(\d+) passed, (\d+) failed$")
 
 # Groups that must have run, by preset; any preset that is not named has those of "other".
 REQUIRED = {
-    "release": ["unit", "embed", "dispatch", "ops-local", "ops-grpc", "architecture", "client-python", "bench"],
-    "other": ["unit", "dispatch", "ops-local", "ops-grpc", "client-python"],
+    "release": ["unit", "embed", "torture", "dispatch", "ops-local", "ops-grpc", "architecture", "client-python", "bench"],
+    "other": ["unit", "torture", "dispatch", "ops-local", "ops-grpc", "client-python"],
 }
 
 
@@ -28,7 +28,8 @@ class Group:
 
 
 def ctest_group(name):
-    return "embed" if name.startswith("embed") else "unit"
+    group = name.split("/")[0]
+    return group if group in ("embed", "torture") else "unit"
 
 
 def skip_reason(case):

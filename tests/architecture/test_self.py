@@ -172,7 +172,7 @@ def summary(tmp_path, files):
     return done.returncode, done.stdout.splitlines()
 
 
-CTEST = ('<testsuite><testcase name="a/b" status="run"/><testcase name="a/c" status="notrun"><skipped message="S"/>'
+CTEST = ('<testsuite><testcase name="torture/t" status="run"/><testcase name="a/b" status="run"/><testcase name="a/c" status="notrun"><skipped message="S"/>'
          "<system-out>x_test.cc:2: Skipped\nno device here\n</system-out></testcase>{}</testsuite>")
 CASES = {name + ".cases": "2 passed, 0 failed\nexit status 0\n" for name in ("dispatch", "ops-local", "ops-grpc")}
 CASES["pytest-client-python.xml"] = '<testsuites><testsuite><testcase name="p"/></testsuite></testsuites>'
@@ -180,20 +180,20 @@ CASES["pytest-client-python.xml"] = '<testsuites><testsuite><testcase name="p"/>
 
 def test_the_summary_counts_everything(tmp_path):
     code, lines = summary(tmp_path, {**CASES, "ctest.xml": CTEST.format("")})
-    assert code == 0 and lines[-1] == "8 passed, 0 failed"
+    assert code == 0 and lines[-1] == "9 passed, 0 failed"
     assert any("no device here" in line for line in lines)
 
 
 @pytest.mark.parametrize("files, count", [
-    ({}, "0 passed, 5 failed"),
-    ({**CASES}, "7 passed, 1 failed"),
+    ({}, "0 passed, 6 failed"),
+    ({**CASES}, "7 passed, 2 failed"),
     ({**CASES, "ctest.xml": CTEST.format('<testcase name="d" status="fail"><failure>no</failure></testcase>')},
-     "8 passed, 1 failed"),
+     "9 passed, 1 failed"),
     ({**CASES, "ctest.xml": CTEST.format(""), "dispatch.cases": "FAIL x\n1 passed, 2 failed\nexit status 1\n"},
-     "7 passed, 2 failed"),
-    ({**CASES, "ctest.xml": CTEST.format(""), "dispatch.cases": "Killed\nexit status 137\n"}, "6 passed, 1 failed"),
-    ({**CASES, "ctest.xml": CTEST.format(""), "pytest-x.log": "boom\nexit status 4\n"}, "8 passed, 1 failed"),
-    ({**CASES, "ctest.xml": "<testsu"}, "7 passed, 2 failed"),
+     "8 passed, 2 failed"),
+    ({**CASES, "ctest.xml": CTEST.format(""), "dispatch.cases": "Killed\nexit status 137\n"}, "7 passed, 1 failed"),
+    ({**CASES, "ctest.xml": CTEST.format(""), "pytest-x.log": "boom\nexit status 4\n"}, "9 passed, 1 failed"),
+    ({**CASES, "ctest.xml": "<testsu"}, "7 passed, 3 failed"),
 ])
 def test_the_summary_refuses_what_failed_or_did_not_run(tmp_path, files, count):
     code, lines = summary(tmp_path, files)

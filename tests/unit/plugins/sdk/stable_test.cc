@@ -3,9 +3,7 @@
 #include <thread>
 
 #include "opyard/dispatch/dispatcher.h"
-#include "opyard/plugin/host.h"
 #include "opyard/plugin/host_table.h"
-#include "opyard/runtime/initialize.h"
 #include "tests/unit/dispatch/support.h"
 #include "tests/unit/plugins/sdk/own_note.h"
 
@@ -172,8 +170,6 @@ TEST_F(Stable, WorkRunsOnThreadsOfTheHostUntilItIsToStop) {
 
 TEST_F(Stable, HooksRunAndTheNoteSaysWhatTheHandshakeSays) {
   EXPECT_EQ(answer.table->quiesce(instance, 7, status.get()), 0);
-  EXPECT_EQ(answer.table->drain(instance, 7, status.get()), 0);
-  call("be_busy", {});
   const int32_t code = answer.table->drain(instance, 7, status.get());
   EXPECT_EQ(code, static_cast<int32_t>(Code::kDeadlineExceeded));
   EXPECT_TRUE(contains(status.error(code, "drain").message(), "a queue is not empty"));
@@ -188,41 +184,6 @@ TEST_F(Stable, HooksRunAndTheNoteSaysWhatTheHandshakeSays) {
   EXPECT_EQ(std::string_view(answer.name.data, answer.name.size), note->name);
   EXPECT_EQ(std::string_view(answer.version.data, answer.version.size), note->version);
   EXPECT_EQ(answer.abi, OPYARD_ABI_VERSION);
-}
-
-// As a file of its own it is taken up by the host, and proved to be gone afterwards.
-TEST(StableAlone, ItIsLoadedCalledAndUnmapped) {
-  initialize();
-  plugin::Host& host = plugin::Host::global();
-  plugin::HostOptions impatient;
-  impatient.patience = std::chrono::milliseconds(100);  // unload shall not wait for our memory
-  host.configure(impatient);
-  plugin::ChangeOptions options;
-  options.probe = false;
-  ASSERT_EQ(host.load(STABLE_PLUGIN, options).slot, "stable_test");
-  Dispatcher& dispatcher = Dispatcher::global();
-  Stack stack{floats({4}), 0.5};
-  dispatcher.call_boxed(dispatcher.get("stable_test::scale"), stack);
-  EXPECT_EQ(stack[0].to_tensor().data<float>()[0], 2.0f);
-  Stack fails{2};
-  EXPECT_TRUE(
-      contains(error_of([&] { dispatcher.call_boxed(dispatcher.get("stable_test::fail"), fails); },
-                        Code::kInternal),
-               "a standard error"));
-  Stack memory{4};
-  dispatcher.call_boxed(dispatcher.get("stable_test::on_own_memory"), memory);
-  options.allow_loss = true;
-  host.unload("stable_test", options);
-  EXPECT_EQ(host.list()[0].generations[0].leases[0], 1u) << "its memory keeps it";
-  EXPECT_EQ(memory[0].to_tensor().data<float>()[3], 4.0f);
-  memory.clear();
-  // It was given up as a zombie for a while; that its memory is gone is seen soon.
-  const auto end = [&] { return host.list()[0].generations[0]; };
-  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-  while (end().state != plugin::State::kClosed && std::chrono::steady_clock::now() < deadline) {
-    std::this_thread::yield();
-  }
-  EXPECT_EQ(end().state, plugin::State::kClosed) << end().why_not_unloaded;
 }
 
 TEST(StableAlone, AHostWithoutItsExtensionsIsRefused) {
