@@ -315,7 +315,8 @@ TEST_F(HostTest, CallersSeeOneGenerationOrTheOtherWhileItIsSwapped) {
   EXPECT_GT(calls, 0);
   EXPECT_TRUE(host.settle(milliseconds(5000)));
   size_t mapped = 0;
-  for (const GenerationInfo& one : host.list().at(0).generations) {
+  const SlotInfo slot = host.list().at(0);
+  for (const GenerationInfo& one : slot.generations) {
     mapped += one.state != State::kClosed;
   }
   EXPECT_EQ(mapped, 1u);

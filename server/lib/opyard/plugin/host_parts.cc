@@ -226,9 +226,11 @@ void Host::Parts::forget_ended() {
 
 Change::Change(Host::Parts& parts, std::shared_ptr<Slot> slot, std::string what)
     : parts_(parts), slot_(std::move(slot)) {
-  const auto patience = parts.options().probe_patience;
-  if (!slot_->change.try_lock_for(patience)) {
-    const std::lock_guard lock(parts_.mutex_);
+  std::unique_lock lock(parts_.mutex_);
+  const Clock::time_point deadline = Clock::now() + parts_.options_.probe_patience;
+  const bool free =
+      parts_.changed_.wait_until(lock, deadline, [this] { return slot_->under_way.empty(); });
+  if (!free) {
     ++slot_->refused;
     const auto age =
         std::chrono::duration_cast<std::chrono::seconds>(Clock::now() - slot_->under_way_since);
@@ -236,7 +238,6 @@ Change::Change(Host::Parts& parts, std::shared_ptr<Slot> slot, std::string what)
           str_cat("another change of the slot '", slot_->name, "' is under way: ", slot_->under_way,
                   ", for ", age.count(), " s; try again when it has ended"));
   }
-  const std::lock_guard lock(parts_.mutex_);
   slot_->under_way = std::move(what);
   slot_->under_way_since = Clock::now();
 }
@@ -247,7 +248,7 @@ Change::~Change() {
     slot_->under_way.clear();
     if (!done_) ++slot_->refused;
   }
-  slot_->change.unlock();
+  parts_.changed_.notify_all();
 }
 
 }  // namespace opyard::plugin

@@ -21,11 +21,10 @@ struct Slot {
   explicit Slot(std::string name) : name(std::move(name)) {}
 
   const std::string name;
-  std::timed_mutex change;    // held by the change that is under way
-  Registration registration;  // of the active one; by the change
+  Registration registration;  // of the active one; for the change that is under way
 
   // Guarded by Host::Parts::mutex_.
-  std::string under_way;  // "swap", for whoever waits
+  std::string under_way;  // "swap": the others wait for it; empty: none is
   Clock::time_point under_way_since{};
   std::shared_ptr<Generation> active;
   std::deque<std::shared_ptr<Generation>> generations;  // newest first
