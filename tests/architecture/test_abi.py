@@ -2,6 +2,8 @@
 
 import re
 import shutil
+import struct
+import subprocess
 
 import abi_lock
 import pytest
@@ -82,3 +84,27 @@ def test_a_field_in_old_padding_is_refused(locked, changed):
     call["fields"] = [*call["fields"], (36, 4, "later", "uint32_t")]
     complaints = abi_lock.check(locked, {**now, ("struct", "opyard_call"): call})
     assert any("padding" in complaint for complaint in complaints), complaints
+
+
+PLUGIN_IN_C = """#include "opyard_note.h"
+static const opyard_plugin_table table = {sizeof(opyard_plugin_table), 0, 0, 0, 0, 0, 0, 0};
+OPYARD_C_PLUGIN(table, "noted", "1.2.3", OPYARD_KIND_KERNELS, OPYARD_UNLOADABLE, "CPU", "opyard.calls/1");
+"""
+
+
+@pytest.mark.parametrize("language, standard", [("c", "-std=c11"), ("c++", "-std=c++17")])
+@pytest.mark.parametrize("flags, level, features", [
+    (["-march=x86-64"], 0, 0), (["-march=x86-64-v2"], 2, 0), (["-march=x86-64-v3"], 3, 0),
+    (["-march=x86-64-v4"], 4, 0), (["-mfma"], 3, 0), (["-msse4.1"], 2, 0),
+    (["-march=x86-64-v4", "-mavx512vnni", "-mavx512bf16"], 4, 3), (["-march=x86-64-v3", "-mavxvnni", "-mamx-tile"], 3, 12)])
+def test_the_note_says_what_the_flags_of_its_file_need(tmp_path, language, standard, flags, level, features):
+    source, output, note = tmp_path / "noted.c", tmp_path / "noted.o", tmp_path / "note"
+    source.write_text(PLUGIN_IN_C)
+    subprocess.run(["gcc", "-x", language, standard, "-Wall", "-Wextra", "-Wpedantic", "-Werror", "-O2", "-fPIC", *flags,
+                    "-I", abi_lock.HEADERS, "-c", source, "-o", output], check=True)
+    subprocess.run(["objcopy", "-O", "binary", "--only-section=.note.opyard", output, note], check=True)
+    fields = struct.unpack("<III8s10I64s32s128s128s128s", note.read_bytes())
+    assert fields[:4] == (7, 520, 1, b"OPYARD\0\0")
+    assert fields[4:8] == (520, 0, 0x4452594F, 1)
+    assert fields[11:14] == (level, features, 0)
+    assert [text.rstrip(b"\0") for text in fields[14:]] == [b"noted", b"1.2.3", b"", b"CPU", b"opyard.calls/1"]
