@@ -1,7 +1,5 @@
 #include "life.h"
 
-#include <algorithm>
-
 #include "leftovers.h"
 #include "opyard/base/check.h"
 #include "opyard/base/epoch.h"
@@ -25,13 +23,6 @@ GenerationInfo newest() {
   return slots.front().generations.front();
 }
 
-bool imports_keys(const std::string& path) {
-  const plugin::LintReport report = plugin::lint(path);
-  return std::any_of(report.warnings.begin(), report.warnings.end(), [](const std::string& text) {
-    return text.find("pthread_key_create") != std::string::npos;
-  });
-}
-
 void judge_leftovers(const std::string& path, const Belongings& before, Verdict* verdict) {
   Leftovers left = compare(before, look_around());
   if (!verdict->left_mapped.empty()) {  // its control thread is ours, and stays with it
@@ -39,15 +30,12 @@ void judge_leftovers(const std::string& path, const Belongings& before, Verdict*
                   [](const std::string& thing) { return thing.starts_with("the thread opyard-"); });
   }
   verdict->leftovers = std::move(left.things);
-  if (left.keys == 0) return;
-  const std::string keys =
-      str_cat(left.keys, left.keys == 1 ? " thread-specific key" : " thread-specific keys",
-              " (pthread_key_create)");
-  // Others' keys, such as those of a BLAS, stay with their libraries.
-  if (imports_keys(path)) {
-    verdict->keeps.push_back(keys + ", whose destructor a thread would call when it ends");
-  } else {
-    verdict->leftovers.push_back(keys);
+  // Libraries that stay may well keep keys; destructors in the plugin's own code stop its
+  // unmapping.
+  if (left.keys > 0 && plugin::lint(path).pinned_dependencies.empty()) {
+    verdict->leftovers.push_back(
+        str_cat(left.keys, left.keys == 1 ? " thread-specific key" : " thread-specific keys",
+                " (pthread_key_create)"));
   }
 }
 

@@ -75,7 +75,6 @@ void Generation::live_elsewhere(const HostOptions& options) {
   for (const std::string& thing : verdict.leftovers) {
     lint_.warnings.push_back("its probe left " + thing);
   }
-  if (!verdict.keeps.empty()) keep_mapped_ = "it leaves " + verdict.keeps.front();
   set_state(State::kProbed);
 }
 

@@ -140,7 +140,6 @@ class Generation : public std::enable_shared_from_this<Generation> {
   StoredFile file_;
   LintReport lint_;
   std::string probe_;
-  std::string keep_mapped_;  // why it must not be unmapped; empty: it may
 
   std::unique_ptr<ControlThread> control_;
   std::unique_ptr<Image> image_;

@@ -128,7 +128,7 @@ void Generation::retire_device() {
 }
 
 void Generation::start_unmapping() {
-  control_->start([this] { left_mapped_ = keep_mapped_.empty() ? image_->unmap() : keep_mapped_; });
+  control_->start([this] { left_mapped_ = image_->unmap(); });
 }
 
 // The present step is over; entering the next has begun it.

@@ -19,6 +19,11 @@ void check_outside_of_calls(std::string_view what) {
                " cannot be done from within an operator call; do it before or after");
 }
 
+void check_same_plugin(const Slot& slot, const std::string& name) {
+  OPYARD_CHECK(name == slot.name, kInvalidArgument, "the file is the plugin '", name,
+               "', which cannot take the place of '", slot.name, "'");
+}
+
 // What a new generation takes over, and what it was measured by.
 struct Install {
   Slot& slot;
@@ -118,7 +123,7 @@ ChangeReport Host::install(Slot& slot, std::shared_ptr<Generation> next,
   if (old) old->replaced(warm_until(options, host), true);
   parts_->set_active(slot, next);
   change.report.old_state = old ? old->state() : State::kClosed;
-  change.report.note = next->info().probe;
+  change.report.note = "probe: " + next->info().probe;
   return change.report;
 }
 
@@ -145,8 +150,7 @@ ChangeReport Host::swap(std::string_view name, const std::string& path,
   const std::shared_ptr<Slot> slot = parts_->get_slot(name);
   auto next = Generation::prepare(path, parts_->next_number(), parts_->store(), parts_->options(),
                                   options.probe, [parts = parts_.get()] { parts->wake(); });
-  OPYARD_CHECK(next->name() == slot->name, kInvalidArgument, "the file is the plugin '",
-               next->name(), "', which cannot take the place of '", slot->name, "'");
+  check_same_plugin(*slot, next->name());
   Change change(*parts_, slot, "swap");
   const std::shared_ptr<Generation> old = parts_->active(*slot);
   OPYARD_CHECK(old != nullptr, kNotFound, "no generation of '", slot->name,
@@ -259,6 +263,7 @@ std::vector<Difference> Host::diff(std::string_view name, const std::string& pat
   store.remove(file);
   OPYARD_CHECK(verdict.lived, kFailedPrecondition,
                "the file failed in the process that tried it out: ", verdict.problem);
+  check_same_plugin(*slot, verdict.description.name);
   return compare(active->description(), verdict.description);
 }
 

@@ -178,7 +178,6 @@ std::string to_json(const Verdict& verdict) {
   const nlohmann::json json = {{"lived", verdict.lived},
                                {"problem", verdict.problem},
                                {"left_mapped", verdict.left_mapped},
-                               {"keeps", verdict.keeps},
                                {"leftovers", verdict.leftovers},
                                {"description", to_json(verdict.description)}};
   return json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace);
@@ -191,7 +190,6 @@ Verdict verdict_from_json(std::string_view text) {
     verdict.lived = json.at("lived");
     verdict.problem = json.at("problem");
     verdict.left_mapped = json.at("left_mapped");
-    verdict.keeps = json.at("keeps");
     verdict.leftovers = json.at("leftovers");
     verdict.description = description_from_json(std::string(json.at("description")));
     return verdict;

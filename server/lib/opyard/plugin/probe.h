@@ -17,7 +17,6 @@ struct Verdict {
   bool lived = false;                  // loaded, active, ended
   std::string problem;                 // what went wrong, in the plugin's or the worker's words
   std::string left_mapped;             // why it was not unmapped, when it was not
-  std::vector<std::string> keeps;      // why it must not be: what would call it afterwards
   std::vector<std::string> leftovers;  // threads, descriptors that it left
   Description description;
   uint64_t ms = 0;
