@@ -53,7 +53,8 @@ Json to_value(const client::PluginGeneration& one) {
           {"pinned_dependencies", one.pinned_dependencies},
           {"warnings", one.warnings},
           {"last_error", one.last_error},
-          {"why_not_unloaded", one.why_not_unloaded}};
+          {"why_not_unloaded", one.why_not_unloaded},
+          {"fallbacks", counted(one.fallbacks)}};
 }
 
 Json to_value(const client::PluginSlot& slot) {

@@ -18,7 +18,7 @@ using Row = std::vector<std::string>;
 
 constexpr size_t kIndent = 4;      // of what stands below a generation
 constexpr size_t kNarrowest = 40;  // lines are never wrapped tighter
-constexpr size_t kShownLost = 10;
+constexpr size_t kShownOps = 10;
 
 // Characters, where bytes are UTF-8: none that we print is wider than one column.
 size_t columns_of(std::string_view text) {
@@ -193,6 +193,13 @@ std::vector<std::string> remarks(const PluginSlot& slot, const PluginGeneration&
     out.push_back(str_cat("is the device ", slot.device,
                           slot.backend.empty() ? "" : " (" + slot.backend + ")"));
   }
+  std::vector<std::string> fallbacks;
+  for (const auto& [op, calls] : one.fallbacks) {
+    fallbacks.push_back(str_cat(op, " (", with_thousands(calls), ")"));
+  }
+  if (!fallbacks.empty()) {
+    out.push_back("computed on the CPU instead: " + joined(fallbacks, kShownOps));
+  }
   return out;
 }
 
@@ -340,7 +347,7 @@ std::string pretty(const client::PluginChange& change, const std::string& verb) 
                    "\n");
   }
   if (!change.lost.empty() && change.new_generation != 0) {
-    out += str_cat("lost: ", joined(change.lost, kShownLost), "\n");
+    out += str_cat("lost: ", joined(change.lost, kShownOps), "\n");
   }
   if (!change.note.empty()) out += change.note + "\n";
   return out;

@@ -60,6 +60,7 @@ struct PluginGeneration {
   std::string last_error;
   std::string why_not_unloaded;
   uint64_t age_ms = 0;
+  std::vector<CountedText> fallbacks;
 };
 
 struct PluginSlot {

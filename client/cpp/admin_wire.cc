@@ -45,6 +45,7 @@ PluginGeneration decode(const v1::PluginGeneration& from) {
   out.last_error = from.last_error();
   out.why_not_unloaded = from.why_not_unloaded();
   out.age_ms = from.age_ms();
+  out.fallbacks = counted_of(from.fallbacks());
   return out;
 }
 

@@ -47,6 +47,7 @@ PluginGeneration to_generation(plugin::GenerationInfo from, bool with_kernels) {
   out.last_error = std::move(from.last_error);
   out.why_not_unloaded = std::move(from.why_not_unloaded);
   out.age_ms = from.age_ms;
+  out.fallbacks = std::move(from.fallbacks);
   return out;
 }
 

@@ -37,6 +37,17 @@ YardOptions yard_options(const Options& options) {
   return yard;
 }
 
+plugin::HostOptions host_options(const Options& options) {
+  plugin::HostOptions host;
+  host.check_owner = true;  // what a name finds could otherwise be anybody's code
+  host.cache_dir = options.plugin_cache;
+  host.keep_warm = std::chrono::seconds(
+      in_range<uint64_t>("keep_warm_seconds", options.keep_warm_seconds, 0, 86400));
+  host.residents = in_range<uint32_t>("plugin_generations", options.plugin_generations, 1, 1000);
+  host.cpu_fallback = options.cpu_fallback;
+  return host;
+}
+
 RpcConfig rpc_config(const Options& options) {
   RpcConfig config;
   for (const std::string& text : options.listen) config.listen.push_back(parse_address(text));
@@ -73,9 +84,7 @@ std::string admin_path(const Options& options, const RpcConfig& config) {
 Daemon::Daemon(const Options& options) : options_(options), yard_(yard_options(options)) {
   in_range<uint64_t>("drain_seconds", options.drain_seconds, 0, 3600);
   const RpcConfig config = rpc_config(options);
-  plugin::HostOptions host = plugin::Host::global().options();
-  host.check_owner = true;  // what a name finds could otherwise be anybody's code
-  plugin::Host::global().configure(host);
+  plugin::Host::global().configure(host_options(options));
   if (!options.no_plugins) {
     for (const std::string& name : options.plugin) yard_.load_plugin(name);
   }

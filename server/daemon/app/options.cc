@@ -197,7 +197,7 @@ struct Flags {
       if (const auto* list = std::get_if<Texts Options::*>(&option.field)) {
         options.*(*list) = values[i];
       } else if (const auto* flag = std::get_if<bool Options::*>(&option.field)) {
-        options.*(*flag) = true;
+        options.*(*flag) = parse_bool(option.flag(), given[i]->results().back());
       } else {
         const std::string where = option.flag();
         std::visit(FromText{options, where, values[i].front()}, option.field);

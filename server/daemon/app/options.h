@@ -22,6 +22,15 @@
   X(Texts, plugin, {"cpu"},                                                                        \
     "Plugin to load at the start, by name. May be repeated. Default: cpu; naming any replaces it") \
   X(bool, no_plugins, false, "Load no plugin at the start")                                        \
+  X(Text, plugin_cache, {},                                                                        \
+    "Directory for the copies that plugins run from; must allow programs to be mapped. Default: "  \
+    "the temporary directory")                                                                     \
+  X(uint64_t, keep_warm_seconds, 60,                                                               \
+    "How long a plugin that was replaced stays ready for a rollback, unless the swap says "        \
+    "otherwise")                                                                                   \
+  X(uint64_t, plugin_generations, 4, "Most builds of one plugin that are mapped at once")          \
+  X(bool, cpu_fallback, true,                                                                      \
+    "Compute on the CPU what a plugin's device has no kernel for; false refuses it instead")       \
   X(Text, admin_socket, {},                                                                        \
     "Unix socket for the operator, for loading and swapping plugins: its path, or none. Default: " \
     "the path of the first Unix socket in listen with .admin behind it")                           \

@@ -82,6 +82,7 @@ void encode_generation(const plugin::GenerationInfo& from, bool with_kernels,
   out->set_last_error(wire_text(from.last_error));
   out->set_why_not_unloaded(wire_text(from.why_not_unloaded));
   out->set_age_ms(from.age_ms);
+  for (const auto& [op, calls] : from.fallbacks) add_counted(op, calls, out->mutable_fallbacks());
 }
 
 plugin::TensorPolicy policy_of(const std::string& text) {

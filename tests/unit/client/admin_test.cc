@@ -157,6 +157,8 @@ TEST_F(AdminTest, AListArrivesWhole) {
   one->set_last_error("erred");
   one->set_why_not_unloaded("waits");
   one->set_age_ms(55);
+  one->add_fallbacks()->set_text("aten::mm");
+  one->mutable_fallbacks(0)->set_count(8);
   plugins_.list.add_available("a");
   plugins_.list.mutable_calls()->set_accepted(10);
   plugins_.list.mutable_calls()->set_completed(5);
@@ -202,6 +204,7 @@ TEST_F(AdminTest, AListArrivesWhole) {
   EXPECT_EQ(got.last_error, "erred");
   EXPECT_EQ(got.why_not_unloaded, "waits");
   EXPECT_EQ(got.age_ms, 55u);
+  EXPECT_THAT(got.fallbacks, ElementsAre(Pair("aten::mm", 8)));
   EXPECT_THAT(list.available, ElementsAre("a"));
   EXPECT_EQ(list.calls.accepted, 10u);
   EXPECT_EQ(list.calls.completed, 5u);

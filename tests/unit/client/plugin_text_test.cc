@@ -49,6 +49,7 @@ PluginList busy_list() {
   zombie.pinned_dependencies = {"libgomp.so.1", "libopenblas.so.0"};
   PluginSlot toy{"toy", "toy", "PrivateUse1", 4, 1, 0, {generation(4, "active", 50'000'000)}};
   toy.generations[0].file = "libopyard_plugin_toy.so";
+  toy.generations[0].fallbacks = {{"aten::mm", 1200}, {"aten::sum", 1}};
   toy.generations[0].probe = "not probed: there is no opyard-worker";
   list.slots = {cpu, toy};
   list.available = {"axpby", "cpu", "toy"};
@@ -84,6 +85,7 @@ cpu     3  active  12 s  271 typed            12,345 typed  -          cpu   0.1
     pinned dependencies: libgomp.so.1, libopenblas.so.0
 toy     4  active  13 h  271 typed            -             -          toy   0.1.0    0011223344556677
     is the device toy (PrivateUse1)
+    computed on the CPU instead: aten::mm (1,200), aten::sum (1)
     not probed: there is no opyard-worker
 
 under way: swap cpu (for 12 s)
@@ -195,6 +197,7 @@ TEST(PluginJson, AllFields) {
   EXPECT_EQ(zombie["leases"]["storage"], 2);
   EXPECT_EQ(zombie["pins"][0]["holder"], "aten::mm");
   EXPECT_EQ(zombie["bytes_held"], 12u << 20);
+  EXPECT_EQ(list["slots"][1]["generations"][0]["fallbacks"]["aten::mm"], 1200);
   EXPECT_EQ(zombie["why_boxed"]["registered through the C interface"], 3);
   EXPECT_EQ(list["calls"]["accepted"], 1'107'127);
   EXPECT_EQ(list["calls"]["in_flight"], 2);

@@ -48,6 +48,17 @@ TEST(OptionsTest, Defaults) {
   EXPECT_EQ(options.drain_seconds, 30u);
 }
 
+TEST(OptionsTest, FlagsCanBeTurnedOff) {
+  EXPECT_TRUE(read({}).options.cpu_fallback);
+  EXPECT_FALSE(read({"--cpu-fallback=false"}).options.cpu_fallback);
+  EXPECT_TRUE(read({"--cpu-fallback"}).options.cpu_fallback);
+  EXPECT_FALSE(read({"--insecure-tcp=false"}).options.insecure_tcp);
+  const Variable off("OPYARD_CPU_FALLBACK", "off");
+  EXPECT_FALSE(read({}).options.cpu_fallback);
+  EXPECT_TRUE(read({"--cpu-fallback=true"}).options.cpu_fallback);
+  EXPECT_NE(refusal({"--cpu-fallback=perhaps"}), "taken");
+}
+
 TEST(OptionsTest, Flags) {
   const Options options = read({"--listen", "unix:/a", "--listen=unix:/b", "--insecure-tcp",
                                 "--threads", "3", "--plugin-dir", "/a", "--plugin-dir", "/b"})

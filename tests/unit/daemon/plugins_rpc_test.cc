@@ -202,6 +202,7 @@ plugin::SlotInfo full_slot() {
   one.last_error = "erred";
   one.why_not_unloaded = "waits";
   one.age_ms = 55;
+  one.fallbacks = {{"aten::mm", 8}};
   plugin::SlotInfo slot;
   slot.name = "toy";
   slot.device = "toy";
@@ -266,6 +267,7 @@ TEST_F(PluginsRpcTest, ListTellsAllThereIs) {
   wanted.set_last_error("erred");
   wanted.set_why_not_unloaded("waits");
   wanted.set_age_ms(55);
+  counted(wanted.add_fallbacks(), "aten::mm", 8);
   EXPECT_EQ(slot.generations(0).DebugString(), wanted.DebugString());
   EXPECT_THAT(reply.available(), ElementsAre("a", "b"));
   EXPECT_EQ(reply.calls().accepted(), 10u);
