@@ -262,6 +262,15 @@ std::string table_of(const PluginList& list, uint32_t width) {
   return out;
 }
 
+// What a person may want to do about the generation that was active.
+std::string what_next(const client::PluginChange& change) {
+  if (change.old_state == "warm") {
+    return str_cat(": opyard plugin rollback ", change.slot, " brings it back");
+  }
+  if (change.old_state == "closed") return " (unmapped, as was checked)";
+  return str_cat(": opyard plugin list ", change.slot, " shows what it waits for");
+}
+
 std::string one_change(const client::PluginChangeUnderWay& change) {
   return str_cat(change.what, " (for ", age(change.age_ms), ")");
 }
@@ -341,10 +350,7 @@ std::string pretty(const client::PluginChange& change, const std::string& verb) 
                  duration(change.total_ns), "\n");
   if (change.old_generation != 0) {
     out += str_cat("generation ", change.old_generation, " is ", change.old_state,
-                   change.old_state == "warm"
-                       ? str_cat(": opyard plugin rollback ", change.slot, " brings it back")
-                       : "",
-                   "\n");
+                   what_next(change), "\n");
   }
   if (!change.lost.empty() && change.new_generation != 0) {
     out += str_cat("lost: ", joined(change.lost, kShownOps), "\n");

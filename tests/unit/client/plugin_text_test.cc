@@ -179,7 +179,11 @@ TEST(PluginChangeText, SaysWhatIsActiveAndHowToGoBack) {
   change.old_state = "closed";
   EXPECT_EQ(pretty(change, "unloaded"),
             "cpu unloaded: no generation is active, published in 38 µs, all done in 152 ms\n"
-            "generation 1 is closed\nnot probed\n");
+            "generation 1 is closed (unmapped, as was checked)\nnot probed\n");
+  change.old_state = "retiring";
+  EXPECT_THAT(
+      pretty(change, "unloaded"),
+      HasSubstr("generation 1 is retiring: opyard plugin list cpu shows what it waits for\n"));
 }
 
 TEST(PluginDiffText, OneLineEach) {
