@@ -1,6 +1,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <atomic>
+#include <thread>
 
 #include "opyard/dispatch/dispatcher.h"
 #include "opyard/plugin/host.h"
@@ -61,6 +63,57 @@ TEST(AxpbySwap, TheTwoBuildsTakeEachOthersPlace) {
   // Newest first: the one that was swapped in, the one that was refused, the first.
   EXPECT_EQ(ends, (std::vector<State>{State::kClosed, State::kFailed, State::kClosed}));
   EXPECT_FALSE(Dispatcher::global().find("axpby::axpby"));
+}
+
+// Calls that go on meanwhile are all right, also where the C build calls other operators itself.
+TEST(AxpbySwap, NoCallIsLostWhileTheyTakeTurns) {
+  initialize();
+  Host& host = Host::global();
+  ChangeOptions options;
+  options.probe = false;
+  options.allow_downgrade = true;
+  options.keep_warm = std::chrono::milliseconds(0);
+  host.load(PLUGIN_DIR "/libopyard_plugin_cpu.so", options);
+  host.load(kTyped, options);
+  std::atomic<bool> over{false};
+  std::atomic<int64_t> calls{0};
+  std::atomic<int64_t> wrong{0};
+  const auto keep_calling = [&] {
+    const Tensor x = make_tensor({2, 3}, ScalarType::kFloat64);
+    for (int i = 0; i < 6; ++i) x.data<double>()[i] = i;
+    const Tensor turned = view_of(x, {3, 2}, {1, 3}, 0);
+    while (!over) {
+      try {
+        Stack stack{turned, turned, 2, 10};
+        Dispatcher::global().call_boxed(Dispatcher::global().get("axpby::axpby"), stack);
+        wrong += stack.back().to_tensor().data<double>()[1] != 36;
+      } catch (const Error& error) {
+        ++wrong;
+        ADD_FAILURE() << error.message();
+        return;
+      }
+      ++calls;
+    }
+  };
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2; ++i) threads.emplace_back(keep_calling);
+  for (int i = 0; i < 40; ++i) {
+    const int64_t before = calls;
+    host.swap("axpby", i % 2 == 0 ? kBoxed : kTyped, options);
+    while (calls == before && wrong == 0) std::this_thread::yield();
+    EXPECT_TRUE(host.settle(std::chrono::seconds(60)));  // or there are too many at a time
+  }
+  over = true;
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(wrong, 0);
+  options.allow_loss = true;
+  host.unload("axpby", options);
+  host.unload("cpu", options);
+  ASSERT_TRUE(host.settle(std::chrono::seconds(60)));
+  for (const GenerationInfo& generation : slot().generations) {
+    if (generation.state == State::kFailed) continue;  // what the test before was refused
+    EXPECT_EQ(generation.state, State::kClosed) << generation.why_not_unloaded;
+  }
 }
 
 }  // namespace
