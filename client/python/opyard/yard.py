@@ -71,8 +71,8 @@ class Yard:
 
     # Tensors.
 
-    def tensor(self, data: Any, dtype: Optional[DTypeLike] = None) -> Tensor:
-        """A tensor in the daemon with the given elements.
+    def tensor(self, data: Any, dtype: Optional[DTypeLike] = None, device: Optional[str] = None) -> Tensor:
+        """A tensor in the daemon with the given elements, on cpu unless a device is named.
 
         numpy arrays keep their element type; of literals, whole numbers give int64, others float32, bools bool.
         """
@@ -86,8 +86,10 @@ class Yard:
         meta = Meta(array.dtype.name, array.shape, "cpu")
         inline = min(INLINE_BYTES, int(limits.frame_bytes) // 4 or INLINE_BYTES)
         if array.nbytes <= inline:
-            return Tensor(self, self._pipeline.put(meta.dtype, array.shape, data_bytes.tobytes(), call_site()), meta)
-        return self._upload(data_bytes, meta)
+            made = Tensor(self, self._pipeline.put(meta.dtype, array.shape, data_bytes.tobytes(), call_site()), meta)
+        else:
+            made = self._upload(data_bytes, meta)
+        return made if device is None else made.to(device=device)
 
     def _upload(self, array: "np.ndarray[Any, Any]", meta: Meta) -> Tensor:
         pipeline = self._pipeline
@@ -104,33 +106,36 @@ class Yard:
         pipeline.transport.put(pipeline.token, requests(), pipeline.timeout)
         return Tensor(self, id_, meta)
 
-    def _factory(self, name: str, *args: Any, dtype: Optional[DTypeLike]) -> Tensor:
+    def _factory(self, name: str, *args: Any, dtype: Optional[DTypeLike], device: Optional[str]) -> Tensor:
         kwargs = {} if dtype is None else {"dtype": dtype_name(dtype)}
+        if device is not None:
+            kwargs["device"] = device
         made: Tensor = self._invoke(name, args, kwargs)
         return made
 
-    def empty(self, *size: Any, dtype: Optional[DTypeLike] = None) -> Tensor:
-        return self._factory("aten::empty", _size(size), dtype=dtype)
+    def empty(self, *size: Any, dtype: Optional[DTypeLike] = None, device: Optional[str] = None) -> Tensor:
+        return self._factory("aten::empty", _size(size), dtype=dtype, device=device)
 
-    def zeros(self, *size: Any, dtype: Optional[DTypeLike] = None) -> Tensor:
-        return self._factory("aten::zeros", _size(size), dtype=dtype)
+    def zeros(self, *size: Any, dtype: Optional[DTypeLike] = None, device: Optional[str] = None) -> Tensor:
+        return self._factory("aten::zeros", _size(size), dtype=dtype, device=device)
 
-    def ones(self, *size: Any, dtype: Optional[DTypeLike] = None) -> Tensor:
-        return self._factory("aten::ones", _size(size), dtype=dtype)
+    def ones(self, *size: Any, dtype: Optional[DTypeLike] = None, device: Optional[str] = None) -> Tensor:
+        return self._factory("aten::ones", _size(size), dtype=dtype, device=device)
 
-    def full(self, size: Sequence[int], fill_value: Number, *, dtype: Optional[DTypeLike] = None) -> Tensor:
-        return self._factory("aten::full", list(size), fill_value, dtype=dtype)
+    def full(self, size: Sequence[int], fill_value: Number, *, dtype: Optional[DTypeLike] = None,
+             device: Optional[str] = None) -> Tensor:
+        return self._factory("aten::full", list(size), fill_value, dtype=dtype, device=device)
 
-    def arange(self, *bounds: Number, dtype: Optional[DTypeLike] = None) -> Tensor:
-        return self._factory("aten::arange", *bounds, dtype=dtype)
+    def arange(self, *bounds: Number, dtype: Optional[DTypeLike] = None, device: Optional[str] = None) -> Tensor:
+        return self._factory("aten::arange", *bounds, dtype=dtype, device=device)
 
-    def rand(self, *size: Any, dtype: Optional[DTypeLike] = None) -> Tensor:
+    def rand(self, *size: Any, dtype: Optional[DTypeLike] = None, device: Optional[str] = None) -> Tensor:
         """Uniform in [0, 1), from the session's generator."""
-        return self._factory("aten::rand", _size(size), dtype=dtype)
+        return self._factory("aten::rand", _size(size), dtype=dtype, device=device)
 
-    def randn(self, *size: Any, dtype: Optional[DTypeLike] = None) -> Tensor:
+    def randn(self, *size: Any, dtype: Optional[DTypeLike] = None, device: Optional[str] = None) -> Tensor:
         """Standard normal, from the session's generator."""
-        return self._factory("aten::randn", _size(size), dtype=dtype)
+        return self._factory("aten::randn", _size(size), dtype=dtype, device=device)
 
     def manual_seed(self, seed: int) -> None:
         """Sets the session's generator. The same seed gives the same numbers on every backend."""

@@ -88,7 +88,7 @@ TEST_F(DeviceMemoryTest, ABlockIsALeaseUntilItIsFreed) {
 TEST_F(DeviceMemoryTest, WithoutElementsNothingIsHeld) {
   auto first = std::make_unique<Generation>(device_.type, 1);
   first->runtime.publish();
-  const Tensor tensor = make_tensor({0, 4}, ScalarType::kFloat32, device_);
+  Tensor tensor = make_tensor({0, 4}, ScalarType::kFloat32, device_);
   EXPECT_EQ(first->leases.total(), 0u);
   EXPECT_EQ(first->device.allocs, 0u);
   first.reset();
@@ -101,6 +101,7 @@ TEST_F(DeviceMemoryTest, WithoutElementsNothingIsHeld) {
   tensor.unsafe_impl()->resize_contiguous({300});
   EXPECT_EQ(second.leases.count(LeaseKind::kStorage), 1u);
   EXPECT_EQ(second.runtime.bytes_held(), 1200u);
+  tensor = Tensor();
 }
 
 TEST_F(DeviceMemoryTest, FailuresLeaveNoLease) {
