@@ -18,7 +18,7 @@ import grpc
 import opyard
 import pytest
 from conftest import Starter
-from daemon import BIN, Daemon
+from daemon import BIN, ROOT, Daemon
 
 NOBODY = 65534
 PLUGIN = BIN.parent / "lib" / "opyard" / "plugins" / "libopyard_plugin_cpu.so"
@@ -268,6 +268,46 @@ def test_a_drain_waits_for_a_change(daemon: Daemon) -> None:
     daemon.signal(signal.SIGTERM)
     assert daemon.wait() == 0, daemon.text()
     swap.communicate(timeout=60)
+
+
+@pytest.fixture
+def hanging(folder: Path) -> Path:
+    """Puts a plugin there whose init waits for the file that this names."""
+    gate = folder.parent / "gate"
+    source = Path(__file__).with_name("hanging_plugin.c")
+    subprocess.run(["cc", "-std=c11", "-shared", "-fPIC", "-fvisibility=hidden", f'-DGATE="{gate}"',
+                    f"-I{ROOT / 'plugins' / 'abi'}", "-o", str(folder / "libopyard_plugin_hanging.so"), str(source)],
+                   check=True)
+    return gate
+
+
+def test_a_plugin_that_hangs_holds_up_nobody_else(daemon: Daemon, hanging: Path) -> None:
+    with Caller(daemon) as caller:
+        late = plugin(daemon, "load", "hanging", "--no-probe", "--timeout", "0.3")
+        assert late.returncode == 1 and "DEADLINE_EXCEEDED" in late.stderr
+        caller.await_calls(5)
+        (change,) = done(daemon, "list")["under_way"]
+        assert change["what"] == "load hanging" and change["age_ms"] > 0
+        assert "under way: load hanging (for " in plugin(daemon, "list").stdout
+        again = plugin(daemon, "load", "hanging", "--no-probe")
+        assert again.returncode == 1 and "ABORTED: 'load hanging' has been under way" in again.stderr
+        assert done(daemon, "swap", "cpu", "cpu_new")["new_generation"] == slot(daemon)["active"]
+        hanging.touch()
+        end = time.monotonic() + 30
+        while done(daemon, "list")["under_way"] and time.monotonic() < end:
+            time.sleep(0.01)
+        assert slot(daemon, "hanging")["active"] != 0, "it came to its end, if late"
+        caller.await_calls(5)
+    assert not caller.error
+
+
+def test_a_daemon_leaves_although_a_plugin_hangs(start: Starter, folder: Path, hanging: Path) -> None:
+    daemon = start("--plugin-dir", str(folder), "--drain-seconds", "1")
+    assert plugin(daemon, "load", "hanging", "--no-probe", "--timeout", "0.3").returncode == 1
+    began = time.monotonic()
+    assert daemon.stop() == 0
+    assert time.monotonic() - began < 15
+    assert "'load hanging' has been under way for" in daemon.text() and "leaving without its end" in daemon.text()
 
 
 def test_the_admin_socket_is_the_owners_alone(daemon: Daemon) -> None:
