@@ -209,6 +209,55 @@ TEST_F(DeviceKernels, MissingOperatorsAreComputedOnTheCpuAndCounted) {
   EXPECT_EQ(toy.fake.wild, 0u);
 }
 
+// Lists, optional lists, several results, a device by name, and what the CPU cannot stand in for.
+TEST_F(DeviceKernels, ArgumentsAndResultsOfAllKindsTakeTheDetour) {
+  const Generation toy("sham");
+  std::vector<Library> libraries;
+  libraries.emplace_back(BlockKind::kDef, "detour", "")
+      .def("pair(Tensor[] xs, Tensor?[] ys, Tensor? z) -> (Tensor, Tensor[])")
+      .def("fill_all_(Tensor(a!)[] xs, float value) -> ()")
+      .def("on(Tensor x, *, Device? device=None) -> Tensor")
+      .def("window(Tensor(a) x) -> Tensor(a)");
+  libraries.emplace_back(BlockKind::kImpl, "detour", "CPU")
+      .impl("pair",
+            [](TensorList xs, const std::vector<std::optional<Tensor>>& ys,
+               const std::optional<Tensor>& z) {
+              EXPECT_TRUE(xs[0].device().is_cpu() && ys[1]->device().is_cpu() && !ys[0] && !z);
+              EXPECT_TRUE(xs[0].is_same(*ys[1]));  // given twice, copied once
+              return std::make_tuple(xs[0], std::vector<Tensor>{xs[1], *ys[1]});
+            })
+      .impl("fill_all_",
+            [](TensorList xs, double value) {
+              for (Tensor x : xs) ops::fill_(x, value);
+            })
+      .impl("on", [](const Tensor& x, std::optional<Device>) { return ops::clone(x); })
+      .impl("window", [](const Tensor& x) { return x; });
+  const Registration registration =
+      Dispatcher::global().register_libraries(libraries, Origin{"detour", 1});
+  const Tensor a = to(floats({1}), toy.device(1));
+  const Tensor b = to(floats({2}), toy.device(1));
+  const auto call = [](std::string_view op, Stack stack) {
+    const Dispatcher& dispatcher = Dispatcher::global();
+    dispatcher.call_boxed(dispatcher.get(op), stack);
+    return stack;
+  };
+  const Stack pair = call(
+      "detour::pair", {std::vector<Tensor>{a, b}, IValue::list({IValue(), IValue(a)}), IValue()});
+  EXPECT_EQ(pair[0].to_tensor().device(), toy.device(1));
+  EXPECT_EQ(values(pair[1].to_tensor_list()[0]), Values{2});
+  EXPECT_EQ(pair[1].to_tensor_list()[1].device(), toy.device(1));
+  call("detour::fill_all_", {std::vector<Tensor>{a, b}, 5.0});
+  EXPECT_EQ(values(a), Values{5});
+  EXPECT_EQ(values(b), Values{5});
+  EXPECT_EQ(call("detour::on", {a, toy.device(0)})[0].to_tensor().device(), toy.device(0));
+  EXPECT_TRUE(call("detour::on", {a, Device(Backend::kCPU)})[0].to_tensor().device().is_cpu());
+  EXPECT_EQ(call("detour::on", {a, IValue()})[0].to_tensor().device(), toy.device(1));
+  const Error view = error_of([&] { call("detour::window", {a}); });
+  EXPECT_EQ(view.code(), Code::kUnimplemented);
+  EXPECT_TRUE(says(view, "shares memory")) << view.message();
+  EXPECT_EQ(toy.fake.wild, 0u);
+}
+
 TEST_F(DeviceKernels, TheCpuRefusesWhatADeviceWould) {
   const Generation toy("sham");
   const Tensor a = to(floats({1, 2}), toy.device());

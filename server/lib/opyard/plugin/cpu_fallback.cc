@@ -39,7 +39,7 @@ class Detour {
   const Backend backend_;
   std::unordered_map<const TensorImpl*, Tensor> copies_;  // a tensor given twice is one copy
   std::optional<Device> device_;                          // of the tensors
-  std::optional<Device> wanted_;                          // by an argument
+  std::optional<Device> wanted_;                          // by an argument, for the results
   std::string named_;                                     // the argument that told the device
 };
 
@@ -81,9 +81,9 @@ Tensor Detour::to_host(const Tensor& tensor, const std::string& name) {
 
 IValue Detour::to_host(const IValue& value, const std::string& name) {
   if (value.is(Tag::kTensor)) return to_host(value.to_tensor(), name);
-  if (value.is(Tag::kDevice) && value.to_device().type == backend_) {
+  if (value.is(Tag::kDevice)) {
     wanted_ = value.to_device();
-    return Device(Backend::kCPU);
+    return wanted_->type == backend_ ? IValue(Device(Backend::kCPU)) : value;
   }
   if (value.is_list_of(Tag::kTensor)) {
     std::vector<Tensor> copies;
@@ -134,6 +134,7 @@ void Detour::write_back(const IValue* in, const std::vector<IValue>& on_host) co
 Tensor Detour::to_device(const Tensor& tensor) const {
   if (!tensor.defined() || !tensor.device().is_cpu()) return tensor;
   const Device device = wanted_ ? *wanted_ : device_.value_or(Device(backend_));
+  if (device.is_cpu()) return tensor;
   const bool dense = shape::is_dense(tensor.sizes(), tensor.strides());
   Tensor result = dense ? make_strided(tensor.sizes(), tensor.strides(), tensor.dtype(), device)
                         : make_tensor(tensor.sizes(), tensor.dtype(), device);
