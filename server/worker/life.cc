@@ -2,11 +2,9 @@
 
 #include "leftovers.h"
 #include "opyard/base/check.h"
-#include "opyard/base/epoch.h"
-#include "opyard/dispatch/dispatcher.h"
 #include "opyard/plugin/host.h"
 #include "opyard/plugin/lint.h"
-#include "opyard/runtime/initialize.h"
+#include "ready.h"
 
 namespace opyard::worker {
 namespace {
@@ -15,13 +13,6 @@ using plugin::GenerationInfo;
 using plugin::Host;
 using plugin::State;
 using plugin::Verdict;
-
-GenerationInfo newest() {
-  const auto slots = Host::global().list();
-  OPYARD_CHECK(!slots.empty() && !slots.front().generations.empty(), kInternal,
-               "the host does not know what it has just loaded");
-  return slots.front().generations.front();
-}
 
 void judge_leftovers(const std::string& path, const Belongings& before, Verdict* verdict) {
   Leftovers left = compare(before, look_around());
@@ -44,26 +35,16 @@ void judge_leftovers(const std::string& path, const Belongings& before, Verdict*
 Verdict live(const std::string& path, const std::function<void(std::string_view)>& step) {
   Verdict verdict;
   try {
-    initialize();
-    plugin::HostOptions options;
-    options.keep_warm = std::chrono::milliseconds(0);
-    Host& host = Host::global();
-    host.configure(options);
-    host.start();  // what is our own is there before we look around
-    epoch::start();
-    Dispatcher::global()
-        .generation();  // a first look at the tables: the thread's slot, and its key
+    Host& host = get_ready();
     const Belongings before = look_around();
     step("loading it");
-    plugin::ChangeOptions change;
-    change.probe = false;
-    const std::string name = host.load(path, change).slot;
+    const std::string name = host.load(path, unprobed()).slot;
     verdict.description = host.describe(name);
     step("unloading it");
     host.unload(name);
-    host.settle(options.patience);
+    host.settle(host.options().patience);
     verdict.lived = true;
-    const GenerationInfo end = newest();
+    const GenerationInfo end = newest(name);
     if (end.state != State::kClosed) verdict.left_mapped = end.why_not_unloaded;
     step("looking at what it left");
     judge_leftovers(path, before, &verdict);

@@ -2,25 +2,35 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <array>
+#include <charconv>
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 
+#include "checks.h"
 #include "life.h"
 #include "opyard/base/check.h"
+#include "opyard/plugin/describe.h"
 #include "opyard/plugin/lint.h"
+#include "opyard/plugin/probe.h"
+#include "report.h"
 
 namespace opyard::worker {
 namespace {
 
-constexpr int kReportFd = 3;
-
 constexpr char kHelp[] =
     "opyard-worker: plugins in a process of their own.\n\n"
-    "usage: opyard-worker lint FILE    what a plugin says of itself, without running it\n"
-    "       opyard-worker probe FILE   a whole life of it; the report goes to descriptor 3\n";
+    "usage: opyard-worker lint FILE            what a plugin says of itself, without running it\n"
+    "       opyard-worker describe FILE        what it brings, as JSON\n"
+    "       opyard-worker diff FILE FILE       what a second build changes, as JSON\n"
+    "       opyard-worker probe FILE           a whole life of it; the report goes to descriptor "
+    "3\n"
+    "       opyard-worker checks               the names of the checks\n"
+    "       opyard-worker check NAME FILE [N]  one of them; the report goes to descriptor 3\n";
 
 // Goes with whoever started it, and leaves no core file of somebody else's fault.
 void bind_to_parent() {
@@ -29,22 +39,77 @@ void bind_to_parent() {
   setrlimit(RLIMIT_CORE, &none);
 }
 
-void write_line(std::string line) {
-  line += '\n';
-  for (size_t at = 0; at < line.size();) {
-    const ssize_t count = write(kReportFd, line.data() + at, line.size() - at);
-    if (count <= 0) return;
-    at += static_cast<size_t>(count);
-  }
-}
-
 int probe(const std::string& path) {
   bind_to_parent();
-  const plugin::Verdict verdict =
-      live(path, [](std::string_view step) { write_line(str_cat("step ", step)); });
-  write_line(plugin::to_json(verdict));
+  const plugin::Verdict verdict = live(path, &report_step);
+  report_result(plugin::to_json(verdict));
   // Destructors of what the plugin left behind are not our business any more.
   _exit(verdict.lived ? 0 : 1);
+}
+
+std::string own_path() {
+  std::array<char, 4096> path{};
+  const ssize_t size = readlink("/proc/self/exe", path.data(), path.size());
+  OPYARD_CHECK(size > 0, kInternal, "this program does not know where it is");
+  return {path.data(), static_cast<size_t>(size)};
+}
+
+// What a build brings, as it says itself in a process of its own.
+plugin::Description description_of(const std::string& path) {
+  constexpr std::chrono::milliseconds kPatience{30'000};
+  static_cast<void>(plugin::lint(path));
+  const plugin::Verdict verdict = plugin::probe(own_path(), path, kPatience);
+  OPYARD_CHECK(verdict.lived, kFailedPrecondition, "'", path,
+               "' cannot be described: ", verdict.problem);
+  return verdict.description;
+}
+
+int describe(const std::string& path) {
+  std::printf("%s\n", plugin::to_json(description_of(path)).c_str());
+  return 0;
+}
+
+int diff(const std::string& before, const std::string& after) {
+  nlohmann::json json = nlohmann::json::array();
+  for (const plugin::Difference& one :
+       plugin::compare(description_of(before), description_of(after))) {
+    json.push_back({{"kind", plugin::to_string(one.kind)},
+                    {"what", one.what},
+                    {"before", one.before},
+                    {"after", one.after},
+                    {"needs", one.needs}});
+  }
+  std::printf("%s\n", json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
+  return 0;
+}
+
+int list_checks() {
+  for (const Check& check : checks()) {
+    std::printf("%.*s\t%.*s\n", static_cast<int>(check.name.size()), check.name.data(),
+                static_cast<int>(check.what.size()), check.what.data());
+  }
+  return 0;
+}
+
+int check(const std::string& name, const CheckInput& input) {
+  bind_to_parent();
+  CheckResult result;
+  try {
+    result = find_check(name).run(input);
+  } catch (...) {
+    result = failed(current_error().message());
+  }
+  report_result(to_json(result));
+  _exit(result.passed ? 0 : 1);
+}
+
+uint64_t number_of(const char* text) {
+  uint64_t number = 0;
+  const char* end = text + std::strlen(text);
+  const auto read = std::from_chars(text, end, number);
+  OPYARD_CHECK(read.ec == std::errc() && read.ptr == end && number > 0, kInvalidArgument,
+               "the number of cycles is '", text, "'");
+  return number;
 }
 
 void print_list(const char* title, const std::vector<std::string>& texts) {
@@ -70,6 +135,11 @@ int run(int argc, char** argv) {
   if (command == "--help" || command == "-h") return std::fputs(kHelp, stdout), 0;
   if (argc == 3 && command == "probe") return probe(argv[2]);
   if (argc == 3 && command == "lint") return lint(argv[2]);
+  if (argc == 3 && command == "describe") return describe(argv[2]);
+  if (argc == 4 && command == "diff") return diff(argv[2], argv[3]);
+  if (argc == 2 && command == "checks") return list_checks();
+  if (argc == 4 && command == "check") return check(argv[2], {argv[3]});
+  if (argc == 5 && command == "check") return check(argv[2], {argv[3], number_of(argv[4])});
   std::fputs(kHelp, stderr);
   return 2;
 }

@@ -19,7 +19,7 @@ struct Lint {
 
 // How a life in a process of its own ends, and what is said about it: the problem, why it stayed
 // mapped, or what it left.
-enum class Life { kClean, kStays, kKeeps, kLeaves, kFails, kHangs };
+enum class Life { kClean, kStays, kLeaves, kFails, kHangs };
 struct Probe {
   Life life = Life::kClean;
   std::string_view says = {};

@@ -3,7 +3,8 @@
 
 static int32_t seven(void* self, opyard_call* call, const opyard_value* in, uint32_t n_in,
                      opyard_value* out, uint32_t n_out) {
-  (void)self, (void)call, (void)in, (void)n_in, (void)n_out;
+  (void)self, (void)call, (void)n_out;
+  if (n_in != 1 || in[0].tag != OPYARD_TENSOR) return 3;
   out[0].tag = OPYARD_INT;
   out[0].payload = 7;
   return 0;

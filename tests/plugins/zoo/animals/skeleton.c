@@ -44,9 +44,9 @@ DEFAULT int32_t on_f(opyard_call* call, const opyard_value* in, opyard_value* ou
   out[0] = in[0];
   return 0;
 }
-DEFAULT const char* const more_space = NULL;
-DEFAULT const char* const more_schema = NULL;
-DEFAULT const char* const more_op = NULL;
+DEFAULT const char* more_space(void) { return NULL; }
+DEFAULT const char* more_schema(void) { return NULL; }
+DEFAULT const char* more_op(void) { return NULL; }
 DEFAULT int32_t on_more(opyard_call* call, const opyard_value* in, uint32_t n_in, opyard_value* out,
                         uint32_t n_out) {
   (void)call, (void)in, (void)n_in, (void)out, (void)n_out;
@@ -57,7 +57,10 @@ DEFAULT int32_t on_more(opyard_call* call, const opyard_value* in, uint32_t n_in
 
 static int32_t which(void* self, opyard_call* call, const opyard_value* in, uint32_t n_in,
                      opyard_value* out, uint32_t n_out) {
-  (void)self, (void)call, (void)in, (void)n_in, (void)n_out;
+  (void)self, (void)n_out;
+  if (n_in != 1 || in[0].tag != OPYARD_TENSOR) {
+    return refuse(call->status, 3, "which takes a tensor");
+  }
   out[0].tag = OPYARD_INT;
   out[0].payload = ZOO_WHICH;
   return 0;
@@ -111,13 +114,13 @@ static int32_t give_blocks(void* instance, const opyard_block** out, uint64_t* c
   record(5, OPYARD_REGISTER_IMPL, "g", &g);
   block(0, OPYARD_BLOCK_DEF, "zoo", 0, kRecords);
   *count = 1;
-  if (more_schema) {
-    record(kRecords, OPYARD_REGISTER_DEF, more_schema, NULL);
-    block((int)*count, OPYARD_BLOCK_FRAGMENT, more_space, kRecords, 1);
+  if (more_schema()) {
+    record(kRecords, OPYARD_REGISTER_DEF, more_schema(), NULL);
+    block((int)*count, OPYARD_BLOCK_FRAGMENT, more_space(), kRecords, 1);
     ++*count;
   }
-  if (more_op) {
-    record(kRecords + 1, OPYARD_REGISTER_IMPL, more_op, &more);
+  if (more_op()) {
+    record(kRecords + 1, OPYARD_REGISTER_IMPL, more_op(), &more);
     block((int)*count, OPYARD_BLOCK_IMPL, "aten", kRecords + 1, 1);
     blocks[*count].key = words("CPU");
     ++*count;

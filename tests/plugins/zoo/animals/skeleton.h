@@ -27,10 +27,10 @@ int32_t on_g(opyard_call* call, const opyard_value* in, opyard_value* out);
 int32_t on_f(opyard_call* call, const opyard_value* in, opyard_value* out);
 
 /* One definition more, by the namespace of its choice; null: none. */
-extern const char* const more_space;
-extern const char* const more_schema;
-/* A kernel more at the key CPU, with the whole name; null: none. */
-extern const char* const more_op;
+const char* more_space(void);
+const char* more_schema(void);
+/* One kernel more for an operator of aten's, at the key CPU; null: none. */
+const char* more_op(void);
 int32_t on_more(opyard_call* call, const opyard_value* in, uint32_t n_in, opyard_value* out,
                 uint32_t n_out);
 
