@@ -73,7 +73,8 @@ class Trial {
     opyard_plugin_handshake answer{};
     answer.struct_size = sizeof(answer);
     const int32_t code = image_->entry()(&hand, &answer);
-    OPYARD_CHECK(code == 0 && answer.table, kFailedPrecondition, "it does not shake hands");
+    OPYARD_CHECK(code == 0 && answer.table, kFailedPrecondition, "it refuses this host: ",
+                 code == 0 ? "no table" : plugin::take_text(answer.message, 4096, "its reason"));
     table_ = plugin::take<opyard_plugin_table>(answer.table, OPYARD_PLUGIN_TABLE_SIZE_1_0,
                                                "the plugin's table");
   }
@@ -93,7 +94,7 @@ class Trial {
       active = code == 0;
     });
     if (active) {
-      call(while_active, end);
+      if (while_active) call(while_active, end);
       on_control([&] { stop(end); });
     }
     report_step("fini");
@@ -126,7 +127,7 @@ class Trial {
       while_active(description_);
       registration.reset();
     } catch (const Error& error) {
-      end->refused = error.message();
+      end->problem = error.message();
     }
     Dispatcher::global().synchronize();
   }

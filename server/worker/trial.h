@@ -21,7 +21,8 @@ struct TrialEnd {
 
 // One life of a plugin, step by step and without the Host, so that the host's functions can fail.
 // `while_active` is called with what it brought, registered with the global dispatcher; not when
-// it starts no further. What it crashes or hangs at has been reported as a step before.
+// it starts no further. Null: nothing is registered. What it crashes or hangs at has been reported
+// as a step before.
 TrialEnd live_at_weak_host(const std::string& path, const Weakness& weakness,
                            const std::function<void(const plugin::Description&)>& while_active);
 

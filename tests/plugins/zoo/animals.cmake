@@ -36,6 +36,13 @@ foreach(where init quiesce g)
   endforeach()
 endforeach()
 
+# Where it trusts what may be null, or nobody but itself.
+foreach(name alloc extensions tensors arguments)
+  zoo_animal(trusts_${name} animals/trusts.c DEFINE TRUSTS_${name})
+endforeach()
+zoo_animal(ignores_arguments animals/kernels.c DEFINE KERNEL_ignores_arguments)
+zoo_animal(leaks_memory animals/leaves.c DEFINE LEAVES_memory)
+
 foreach(name descriptor key failed_init)
   zoo_animal(leaves_${name} animals/leaves.c DEFINE LEAVES_${name})
 endforeach()

@@ -220,6 +220,53 @@ const std::vector<Animal> kKernels = {
 
 }  // namespace
 
+// Every check passes for the good one, and does not for those that it is meant for.
+const std::vector<Checked>& checked_animals() {
+  static const std::vector<Checked> all = {
+      {"lint", "good"},
+      {"lint", "nodelete", "DF_1_NODELETE"},
+      {"lint", "on_exit", "on_exit"},
+      {"lifecycle", "good"},
+      {"lifecycle", "segv_in_init", "it died by SIGSEGV while loading it"},
+      {"lifecycle", "abort_in_constructor", "it died by SIGABRT while loading it"},
+      {"lifecycle", "leave_at_once_in_init", "it left the process with the status 0"},
+      {"lifecycle", "leaves_failed_init", "the device is asleep"},
+      {"lifecycle", "detached_thread", "('lingers') still runs"},
+      {"leftovers", "good"},
+      {"leftovers", "leaves_descriptor", "-> /dev/null"},
+      {"leftovers", "leaves_key", "1 thread-specific key"},
+      {"cycles", "good"},
+      {"cycles", "nodelete", "not unmapped in cycle 1"},
+      {"cycles", "leaves_descriptor", "descriptors grew from"},
+      {"cycles", "leaks_memory", "resident bytes grew from"},
+      {"failures", "good"},
+      {"failures", "trusts_alloc", "it died by SIGSEGV while init at a weak host"},
+      {"failures", "trusts_extensions", "it died by SIGSEGV while init at a weak host"},
+      {"failures", "trusts_tensors", "it died by SIGSEGV while calling aten::relu at CPU"},
+      {"failures", "leaves_failed_init", "it left the descriptor"},
+      {"operators", "good"},
+      {"operators", "trusts_arguments", "it died by SIGSEGV while calling aten::relu at CPU with"},
+      {"operators", "ignores_arguments", "took values of the wrong type and gave no error"},
+      {"operators", "wrong_shape", "gave float32[5, 5] on cpu where"},
+      {"operators", "wrong_dtype", "gave int16[4, 4] on cpu where"},
+      {"operators", "undefined_result", "gave an undefined tensor where"},
+      {"operators", "changes_inputs", "wrote to its argument 'self'"},
+      {"operators", "gives_away_input", "let go of its argument 'self'"},
+      {"operators", "writes_past_input", "it died by SIGSEGV while calling aten::relu at CPU"},
+      {"operators", "writes_past_output", "it died by SIGABRT while calling aten::relu at CPU"},
+      {"operators", "frees_twice", "it died by SIGABRT while calling zoo::g"},
+      {"operators", "frees_wrongly", "it died by SIGABRT while calling zoo::g"},
+      {"operators", "segv_in_g", "it died by SIGSEGV while calling zoo::g"},
+      {"operators", "abort_in_g", "it died by SIGABRT while calling zoo::g"},
+      {"operators", "overflow_stack_in_g", "it died by SIGSEGV while calling zoo::g"},
+      {"operators", "leave_in_g", "it left the process with the status 3 while calling zoo::g"},
+      {"operators", "leave_at_once_in_g", "it left the process with the status 0 while calling"},
+      {"unloading", "good"},
+      {"unloading", "unique_symbols", "unique symbol"},
+  };
+  return all;
+}
+
 const std::vector<Animal>& animals() {
   static const std::vector<Animal> all = [] {
     std::vector<Animal> made;

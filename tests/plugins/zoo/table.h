@@ -61,4 +61,15 @@ inline void PrintTo(const Animal& animal, std::ostream* out) { *out << animal.na
 
 const std::vector<Animal>& animals();
 
+// What a check of `opyard plugin validate` says about an animal: nothing, or why it does not pass.
+struct Checked {
+  std::string_view check;
+  std::string_view animal;
+  std::string_view says = {};
+};
+inline void PrintTo(const Checked& checked, std::ostream* out) {
+  *out << checked.check << " of " << checked.animal;
+}
+const std::vector<Checked>& checked_animals();
+
 }  // namespace opyard::zoo

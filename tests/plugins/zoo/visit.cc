@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstdio>
 #include <fstream>
+#include <nlohmann/json.hpp>
 
 #include "opyard/base/check.h"
+#include "opyard/base/child_process.h"
 #include "opyard/core/tensor.h"
 #include "opyard/dispatch/dispatcher.h"
 
@@ -37,6 +39,24 @@ Said run_worker(const std::vector<std::string>& words) {
   }
   said.status = WEXITSTATUS(pclose(pipe));
   return said;
+}
+
+std::string run_check(std::string_view check, std::string_view animal) {
+  std::string step;
+  std::string reason;
+  bool told = false;
+  const ChildEnd end =
+      run_child({OPYARD_WORKER, "check", std::string(check), path_of(animal), "200"},
+                std::chrono::milliseconds(60'000), [&](std::string_view line) {
+                  if (line.starts_with("step ")) step = line.substr(5);
+                  if (!line.starts_with("{")) return true;
+                  const nlohmann::json said = nlohmann::json::parse(line);
+                  told = true;
+                  if (!said.at("passed"))
+                    reason = str_cat("not passed: ", std::string(said.at("reason")));
+                  return false;
+                });
+  return told ? reason : str_cat(end.in_time ? end.text() : "it hangs", " while ", step);
 }
 
 Traffic::Traffic(std::string op, std::vector<int64_t> answers)

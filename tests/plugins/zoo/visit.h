@@ -31,6 +31,8 @@ struct Said {
   std::string text;
 };
 Said run_worker(const std::vector<std::string>& words);
+// Why a check of the worker's did not pass; empty when it did.
+std::string run_check(std::string_view check, std::string_view animal);
 
 // Two threads that call one operator all the time and count what is not as it should be.
 class Traffic {

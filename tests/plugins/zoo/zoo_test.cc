@@ -187,6 +187,20 @@ struct ZooHost : Zoo {
 
 TEST_P(ZooHost, UnderTraffic) { visit(GetParam()); }
 
+class ZooCheck : public ::testing::TestWithParam<Checked> {};
+
+TEST_P(ZooCheck, Says) {
+  const Checked& expected = GetParam();
+  const std::string reason = run_check(expected.check, expected.animal);
+  EXPECT_EQ(reason.empty(), expected.says.empty()) << reason;
+  EXPECT_SAYS(reason, expected.says);
+}
+
+INSTANTIATE_TEST_SUITE_P(Checks, ZooCheck, ::testing::ValuesIn(checked_animals()),
+                         [](const auto& info) {
+                           return str_cat(info.param.check, "_of_", info.param.animal);
+                         });
+
 std::string name_of(const ::testing::TestParamInfo<Animal>& info) {
   return std::string(info.param.name);
 }

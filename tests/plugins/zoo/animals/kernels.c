@@ -98,6 +98,15 @@ int32_t on_more(opyard_call* call, const opyard_value* in, uint32_t n_in, opyard
                 uint32_t n_out) {
   opyard_tensor_view made;
   (void)call, (void)n_out;
+#if defined(KERNEL_ignores_arguments)
+  {
+    static const int64_t sizes[] = {4, 4};
+    const opyard_device cpu = {OPYARD_DEVICE_CPU, -1};
+    (void)in, (void)n_in, (void)made, (void)made_as;
+    out[0].tag = OPYARD_TENSOR;
+    return tensors->empty(sizes, NULL, 2, OPYARD_FLOAT32, cpu, &out[0].payload, call->status);
+  }
+#endif
   if (n_in != 1 || in[0].tag != OPYARD_TENSOR) return 3;
 #if defined(KERNEL_wrong_shape)
   return made_as(in, 1, OPYARD_FLOAT32, &made, out);

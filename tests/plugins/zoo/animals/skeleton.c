@@ -21,6 +21,10 @@ int32_t refuse(opyard_status* status, int32_t code, const char* reason) {
   return code;
 }
 
+DEFAULT int32_t on_start(const opyard_host* host, opyard_status* status) {
+  (void)host, (void)status;
+  return 0;
+}
 DEFAULT int32_t on_init(opyard_status* status) {
   (void)status;
   return 0;
@@ -130,7 +134,9 @@ static int32_t give_blocks(void* instance, const opyard_block** out, uint64_t* c
 }
 
 static int32_t init(const opyard_host* host, void** instance, opyard_status* status) {
+  const int32_t code = on_start(host, status);
   (void)instance;
+  if (code != 0) return code;
   the_host = host;
   tensors = host->get_extension(host, words("opyard.tensors"), 1);
   if (!tensors) return refuse(status, 9, "this host has no tensors");

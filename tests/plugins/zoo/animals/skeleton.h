@@ -14,7 +14,8 @@ extern "C" {
 extern const opyard_host* the_host; /* from init on */
 extern const opyard_tensors* tensors;
 
-/* The functions of the plugin's table. */
+/* The functions of the plugin's table; on_start comes first in init. */
+int32_t on_start(const opyard_host* host, opyard_status* status);
 int32_t on_init(opyard_status* status);
 int32_t on_activate(opyard_status* status);
 int32_t on_quiesce(void);
