@@ -169,6 +169,20 @@ TEST_F(HostDevicePolicies, FailedTensorsNameTheirGeneration) {
   EXPECT_EQ(values(to(floats({5}), "toy")), Values{5});
 }
 
+// Each piece of work takes a while, and nobody waits for it but the end of the generation.
+TEST_F(HostDevicePolicies, WhatIsQueuedIsDoneBeforeTheGenerationEnds) {
+  setenv("OPYARD_TOY_LATENCY_US", "20000", 1);
+  const uint64_t first = host_.load(path_of("toy")).new_generation;
+  unsetenv("OPYARD_TOY_LATENCY_US");
+  Tensor kept = to(floats({0, 0}), "toy");
+  for (int i = 0; i < 8; ++i) ops::add_(kept, to(floats({1, 2}), "toy", true));
+  swap();  // while most of it is queued
+  EXPECT_EQ(values(kept), (Values{8, 16}));
+  for (int i = 0; i < 8; ++i) ops::mul(to(floats({1, 2}), "toy", true), 2);  // given up at once
+  kept = Tensor();
+  EXPECT_TRUE(reaches("toy", first, State::kClosed));
+}
+
 TEST_F(HostDevicePolicies, ARollbackBringsTheOldDeviceBack) {
   const uint64_t first = host_.load(path_of("toy")).new_generation;
   const Tensor a = to(floats({1, 2}), "toy");
