@@ -100,29 +100,32 @@ class PluginsService::Counting {
   PluginsService& service_;
 };
 
+void PluginsService::tell(const Slots& slots, bool with_kernels,
+                          v1::ListPluginsReply* reply) const {
+  for (const plugin::SlotInfo& slot : slots) encode_slot(slot, with_kernels, reply->add_slots());
+  for (const std::string& name : control_.available_plugins()) {
+    reply->add_available(wire_text(name));
+  }
+  encode_totals(control_.call_totals(), reply->mutable_calls());
+  for (const AdminJobs::UnderWay& job : jobs_.under_way()) {
+    v1::ChangeUnderWay* change = reply->add_under_way();
+    change->set_what(job.name);
+    change->set_age_ms(job.age_ms);
+  }
+}
+
 grpc::ServerUnaryReactor* PluginsService::List(grpc::CallbackServerContext*,
                                                const v1::ListPluginsRequest* request,
                                                v1::ListPluginsReply* reply) {
-  // The request may be gone before the work begins, the call having been cancelled.
-  return AdminCall::start(jobs_, "", "",
-                          [this, wanted = *request, reply](AdminCall::Link&) -> AdminCall::Answer {
-                            Slots slots = control_.plugin_slots();
-                            keep_only(wanted.slot(), &slots);
-                            return [this, wanted, reply, slots = std::move(slots)] {
-                              for (const plugin::SlotInfo& slot : slots) {
-                                encode_slot(slot, wanted.with_kernels(), reply->add_slots());
-                              }
-                              for (const std::string& name : control_.available_plugins()) {
-                                reply->add_available(wire_text(name));
-                              }
-                              encode_totals(control_.call_totals(), reply->mutable_calls());
-                              for (const AdminJobs::UnderWay& job : jobs_.under_way()) {
-                                v1::ChangeUnderWay* change = reply->add_under_way();
-                                change->set_what(job.name);
-                                change->set_age_ms(job.age_ms);
-                              }
-                            };
-                          });
+  // A copy: a cancelled call is gone before its work.
+  const auto work = [this, wanted = *request, reply](AdminCall::Link&) -> AdminCall::Answer {
+    Slots slots = control_.plugin_slots();
+    keep_only(wanted.slot(), &slots);
+    v1::ListPluginsReply list;
+    tell(slots, wanted.with_kernels(), &list);
+    return [reply, list = std::move(list)]() mutable { reply->Swap(&list); };
+  };
+  return AdminCall::start(jobs_, "", "", work);
 }
 
 grpc::ServerUnaryReactor* PluginsService::Load(grpc::CallbackServerContext* context,
@@ -186,36 +189,37 @@ grpc::ServerUnaryReactor* PluginsService::Diff(grpc::CallbackServerContext* cont
 grpc::ServerUnaryReactor* PluginsService::CountHits(grpc::CallbackServerContext* context,
                                                     const v1::CountHitsRequest* request,
                                                     v1::ListPluginsReply* reply) {
+  const auto work = [this, wanted = *request, reply](AdminCall::Link& link) -> AdminCall::Answer {
+    Slots before = control_.plugin_slots();
+    keep_only(wanted.slot(), &before);
+    const Clock::time_point start = Clock::now();
+    wait_counting(start + std::chrono::milliseconds(wanted.milliseconds()), link);
+    const std::chrono::nanoseconds counted = Clock::now() - start;
+    Slots slots = control_.plugin_slots();
+    keep_only(wanted.slot(), &slots);
+    subtract(before, &slots);
+    v1::ListPluginsReply list;
+    tell(slots, false, &list);
+    list.set_counted_ns(static_cast<uint64_t>(counted.count()));
+    return [reply, list = std::move(list)]() mutable { reply->Swap(&list); };
+  };
   try {
     OPYARD_CHECK(request->milliseconds() >= 1 && request->milliseconds() <= kLongestCountMs,
                  kInvalidArgument, "asked to count for ", request->milliseconds(),
                  " ms, wanted 1 to ", kLongestCountMs);
-    return AdminCall::start(
-        jobs_, "count hits", "",
-        [this, wanted = *request, reply](AdminCall::Link& link) -> AdminCall::Answer {
-          Slots before = control_.plugin_slots();
-          keep_only(wanted.slot(), &before);
-          const Clock::time_point start = Clock::now();
-          const Clock::time_point end = start + std::chrono::milliseconds(wanted.milliseconds());
-          {
-            const Counting counting(*this);
-            while (Clock::now() < end && !jobs_.refusing()) {
-              const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
-              if (link.wait_for_end(std::min(kLook, rest))) break;
-            }
-          }
-          const std::chrono::nanoseconds counted = Clock::now() - start;
-          Slots slots = control_.plugin_slots();
-          keep_only(wanted.slot(), &slots);
-          subtract(before, &slots);
-          return [this, reply, counted, slots = std::move(slots)] {
-            for (const plugin::SlotInfo& slot : slots) encode_slot(slot, false, reply->add_slots());
-            encode_totals(control_.call_totals(), reply->mutable_calls());
-            reply->set_counted_ns(static_cast<uint64_t>(counted.count()));
-          };
-        });
+    return AdminCall::start(jobs_, "count hits", "", work);
   } catch (...) {
     return refused(context);
+  }
+}
+
+// Until then, or until nobody wants to know any more.
+void PluginsService::wait_counting(std::chrono::steady_clock::time_point end,
+                                   AdminCall::Link& link) {
+  const Counting counting(*this);
+  while (Clock::now() < end && !jobs_.refusing()) {
+    const auto rest = std::chrono::ceil<std::chrono::milliseconds>(end - Clock::now());
+    if (link.wait_for_end(std::min(kLook, rest))) return;
   }
 }
 

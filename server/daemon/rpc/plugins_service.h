@@ -1,9 +1,12 @@
 #pragma once
 
+#include <chrono>
 #include <mutex>
+#include <vector>
 
 #include "opyard/runtime/plugin_control.h"
 #include "opyard/v1/plugins.grpc.pb.h"
+#include "rpc/admin_call.h"
 #include "rpc/admin_jobs.h"
 
 namespace opyard::daemon {
@@ -44,6 +47,10 @@ class PluginsService final : public v1::Plugins::CallbackService {
  private:
   // Counting is on while somebody counts.
   class Counting;
+
+  void tell(const std::vector<plugin::SlotInfo>& slots, bool with_kernels,
+            v1::ListPluginsReply* reply) const;
+  void wait_counting(std::chrono::steady_clock::time_point end, AdminCall::Link& link);
 
   runtime::PluginControl& control_;
   std::mutex counting_mutex_;
