@@ -81,20 +81,36 @@ class FakeControl final : public runtime::PluginControl {
     return switches_;
   }
 
-  Change change_ = [](const plugin::ChangeOptions&) { return plugin::ChangeReport{}; };
-  mutable std::mutex mutex_;
-  std::vector<plugin::SlotInfo> slots_;  // guarded by mutex_
-  plugin::ChangeOptions options_;        // of the last change
+  // Of the last change.
+  plugin::ChangeOptions options() const {
+    const std::lock_guard lock(mutex_);
+    return options_;
+  }
+  void set_change(Change change) {
+    const std::lock_guard lock(mutex_);
+    change_ = std::move(change);
+  }
+  void set_slots(std::vector<plugin::SlotInfo> slots) {
+    const std::lock_guard lock(mutex_);
+    slots_ = std::move(slots);
+  }
 
  private:
   plugin::ChangeReport note(const std::string& what, const plugin::ChangeOptions& options) {
+    Change change;
     {
       const std::lock_guard lock(mutex_);
       asked_.push_back(what);
       options_ = options;
+      change = change_;
     }
-    return change_(options);
+    return change(options);
   }
+
+  mutable std::mutex mutex_;  // guards all below
+  Change change_ = [](const plugin::ChangeOptions&) { return plugin::ChangeReport{}; };
+  std::vector<plugin::SlotInfo> slots_;
+  plugin::ChangeOptions options_;
   std::vector<std::string> asked_;
   std::vector<bool> switches_;
 };
@@ -136,10 +152,10 @@ class PluginsRpcTest : public ::testing::Test {
   ~PluginsRpcTest() override { gate_.open(); }
 
   void hold_changes() {
-    control_.change_ = [this](const plugin::ChangeOptions&) {
+    control_.set_change([this](const plugin::ChangeOptions&) {
       gate_.pass();
       return plugin::ChangeReport{};
-    };
+    });
   }
 
   static std::unique_ptr<grpc::ClientContext> context(int milliseconds = 20'000) {
@@ -216,7 +232,7 @@ plugin::SlotInfo full_slot() {
 
 TEST_F(PluginsRpcTest, ListTellsAllThereIs) {
   const plugin::SlotInfo made = full_slot();
-  control_.slots_ = {made};
+  control_.set_slots({made});
   v1::ListPluginsRequest request;
   request.set_with_kernels(true);
   const v1::ListPluginsReply reply = list(request);
@@ -282,7 +298,7 @@ TEST_F(PluginsRpcTest, ListTellsAllThereIs) {
 TEST_F(PluginsRpcTest, ListOfOneSlot) {
   plugin::SlotInfo other;
   other.name = "cpu";
-  control_.slots_ = {full_slot(), other};
+  control_.set_slots({full_slot(), other});
   v1::ListPluginsRequest request;
   request.set_slot("cpu");
   const v1::ListPluginsReply reply = list(request);
@@ -294,7 +310,7 @@ TEST_F(PluginsRpcTest, ListOfOneSlot) {
 }
 
 TEST_F(PluginsRpcTest, AChangeIsAskedForAndReported) {
-  control_.change_ = [](const plugin::ChangeOptions&) {
+  control_.set_change([](const plugin::ChangeOptions&) {
     plugin::ChangeReport report;
     report.slot = "cpu";
     report.old_generation = 1;
@@ -305,7 +321,7 @@ TEST_F(PluginsRpcTest, AChangeIsAskedForAndReported) {
     report.note = "noted";
     report.lost = {"aten::a at CPU"};
     return report;
-  };
+  });
   v1::SwapPluginRequest request;
   request.set_slot("cpu");
   request.set_name("new");
@@ -326,12 +342,12 @@ TEST_F(PluginsRpcTest, AChangeIsAskedForAndReported) {
   EXPECT_EQ(reply.old_state(), "warm");
   EXPECT_EQ(reply.note(), "noted");
   EXPECT_THAT(reply.lost(), ElementsAre("aten::a at CPU"));
-  EXPECT_TRUE(control_.options_.allow_schema_change);
-  EXPECT_TRUE(control_.options_.allow_loss);
-  EXPECT_TRUE(control_.options_.allow_downgrade);
-  EXPECT_FALSE(control_.options_.probe);
-  EXPECT_EQ(control_.options_.tensors, plugin::TensorPolicy::kShare);
-  EXPECT_EQ(control_.options_.keep_warm, std::chrono::milliseconds(0));
+  EXPECT_TRUE(control_.options().allow_schema_change);
+  EXPECT_TRUE(control_.options().allow_loss);
+  EXPECT_TRUE(control_.options().allow_downgrade);
+  EXPECT_FALSE(control_.options().probe);
+  EXPECT_EQ(control_.options().tensors, plugin::TensorPolicy::kShare);
+  EXPECT_EQ(control_.options().keep_warm, std::chrono::milliseconds(0));
 }
 
 TEST_F(PluginsRpcTest, EachCallDoesWhatItSays) {
@@ -339,15 +355,15 @@ TEST_F(PluginsRpcTest, EachCallDoesWhatItSays) {
   v1::LoadPluginRequest load;
   load.set_name("a");
   EXPECT_TRUE(stub_->Load(context().get(), load, &reply).ok());
-  EXPECT_TRUE(control_.options_.probe);
-  EXPECT_FALSE(control_.options_.allow_loss);
-  EXPECT_FALSE(control_.options_.keep_warm.has_value());
+  EXPECT_TRUE(control_.options().probe);
+  EXPECT_FALSE(control_.options().allow_loss);
+  EXPECT_FALSE(control_.options().keep_warm.has_value());
   EXPECT_TRUE(swap("cpu").ok()) << "the slot's own name is the default";
   v1::UnloadPluginRequest unload;
   unload.set_slot("cpu");
   unload.mutable_options()->set_tensors("fail");
   EXPECT_TRUE(stub_->Unload(context().get(), unload, &reply).ok());
-  EXPECT_EQ(control_.options_.tensors, plugin::TensorPolicy::kFail);
+  EXPECT_EQ(control_.options().tensors, plugin::TensorPolicy::kFail);
   v1::RollbackPluginRequest rollback;
   rollback.set_slot("cpu");
   EXPECT_TRUE(stub_->Rollback(context().get(), rollback, &reply).ok());
@@ -367,16 +383,16 @@ TEST_F(PluginsRpcTest, EachCallDoesWhatItSays) {
 }
 
 TEST_F(PluginsRpcTest, ErrorsKeepTheirCodeAndText) {
-  control_.change_ = [](const plugin::ChangeOptions&) -> plugin::ChangeReport {
+  control_.set_change([](const plugin::ChangeOptions&) -> plugin::ChangeReport {
     raise(Code::kFailedPrecondition, "2 kernels would go; --allow-loss allows it");
-  };
+  });
   const grpc::Status status = swap("cpu");
   EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
   EXPECT_EQ(status.error_message(), "2 kernels would go; --allow-loss allows it");
   EXPECT_FALSE(status.error_details().empty());
-  control_.change_ = [](const plugin::ChangeOptions&) -> plugin::ChangeReport {
+  control_.set_change([](const plugin::ChangeOptions&) -> plugin::ChangeReport {
     throw std::runtime_error("unexpected");
-  };
+  });
   EXPECT_EQ(swap("cpu").error_code(), grpc::StatusCode::INTERNAL);
 }
 
@@ -459,7 +475,7 @@ TEST_F(PluginsRpcTest, ChangesAreBounded) {
 }
 
 TEST_F(PluginsRpcTest, HitsAreThoseOfTheTime) {
-  control_.slots_ = {full_slot()};
+  control_.set_slots({full_slot()});
   v1::ListPluginsReply first;
   auto counting = std::async(std::launch::async, [&] { return count(60'000, &first); });
   ASSERT_TRUE(eventually([this] { return !control_.switches().empty(); }));
@@ -467,14 +483,13 @@ TEST_F(PluginsRpcTest, HitsAreThoseOfTheTime) {
   ASSERT_TRUE(count(1, &second).ok());
   EXPECT_THAT(control_.switches(), ElementsAre(true)) << "the first still counts";
   EXPECT_EQ(second.slots(0).generations(0).hits_typed(), 0u);
-  {
-    const std::lock_guard lock(control_.mutex_);
-    control_.slots_[0].generations[0].hits_typed += 5;
-    plugin::GenerationInfo next;
-    next.number = 8;
-    next.hits_boxed = 3;
-    control_.slots_[0].generations.push_back(next);
-  }
+  plugin::SlotInfo later = full_slot();
+  later.generations[0].hits_typed += 5;
+  plugin::GenerationInfo next;
+  next.number = 8;
+  next.hits_boxed = 3;
+  later.generations.push_back(next);
+  control_.set_slots({later});
   server_->refuse_new();  // ends the count
   ASSERT_TRUE(counting.get().ok());
   EXPECT_EQ(first.slots(0).generations(0).hits_typed(), 5u);
