@@ -162,6 +162,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   // The keeper's own.
   Step step_ = Step::kWait;
   Clock::time_point step_since_{};
+  bool stayed_ = false;  // what the last look that is over has found
   Clock::time_point last_look_{};
   std::optional<std::string> left_mapped_;  // by the last step, on its thread
   bool failing_ = false;                    // its memory is being taken from its tensors

@@ -42,7 +42,7 @@ std::optional<Clock::time_point> Generation::go_on(const HostOptions& options) {
     enter(static_cast<Step>(static_cast<uint8_t>(step_) + 1), options);
   }
   if (step_ == Step::kEnded) return std::nullopt;
-  if (step_ == Step::kUnmap && left_mapped_) return now + kNextLook;
+  if (stayed_) return now + kNextLook;
   return now + (now - step_since_ < kLater ? kSoon : kLater);
 }
 
@@ -240,7 +240,8 @@ bool Generation::is_unmapped(const HostOptions& options) {
     wait_because("dlclose has not returned", options);
     return false;
   }
-  if (left_mapped_) {
+  stayed_ = left_mapped_.has_value();
+  if (stayed_) {
     say_zombie(*left_mapped_);
     const Clock::time_point now = Clock::now();
     if (now - last_look_ > kNextLook) {  // a thread that kept it may have ended
