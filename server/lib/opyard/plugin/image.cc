@@ -73,7 +73,7 @@ std::unique_ptr<Image> Image::map(const StoredFile& file, const LintReport& repo
   std::unique_ptr<Image> image(new Image(file, report));
   try {
     image->open();
-    image->pin_thread_pools();
+    image->pin_dependencies();
     image->find_private_libraries();
     image->entry_ =
         reinterpret_cast<opyard_plugin_entry_fn>(dlsym(image->handle_, "opyard_plugin_entry"));
@@ -130,8 +130,9 @@ void Image::note_pinned(const std::string& name) {
   if (std::find(pinned_.begin(), pinned_.end(), name) == pinned_.end()) pinned_.push_back(name);
 }
 
-// A plugin's going must not unmap the code that the workers of such a pool wait in.
-void Image::pin_thread_pools() {
+// A plugin's going must not unmap the code that the workers of a pool wait in; and what would take
+// memory anew each time that it is mapped is mapped once.
+void Image::pin_dependencies() {
   const std::vector<LoadedObject> objects = loaded_objects();
   const LoadedObject* mine = find_path(objects, file_.path);
   if (!mine) return;
@@ -139,7 +140,8 @@ void Image::pin_thread_pools() {
     const std::string name = name_of(*object);
     const bool came = std::find(arrived_.begin(), arrived_.end(), object->path) != arrived_.end();
     if (is_pinned_library(name) || (came && object->never_leaves)) note_pinned(name);
-    if (!is_thread_pool_runtime(name)) continue;
+    const bool own = starts_with(object->path, file_.folder + "/");
+    if (!is_thread_pool_runtime(name) && (own || !is_pinned_library(name))) continue;
     void* handle = dlopen(object->path.c_str(), RTLD_NOW | RTLD_NOLOAD | RTLD_NODELETE);
     OPYARD_CHECK(handle, kFailedPrecondition, "'", file_.name, "' brings ", name,
                  ", which has to be kept and cannot: ", loader_says());

@@ -53,7 +53,7 @@ class Image {
   Image(StoredFile file, const LintReport& report);
   void open();
   void find_private_libraries();
-  void pin_thread_pools();
+  void pin_dependencies();
   void note_pinned(const std::string& name);
   void note_left_behind();
   std::string why_still_mapped() const;

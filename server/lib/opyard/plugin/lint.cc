@@ -15,8 +15,9 @@ constexpr std::string_view kEntry = "opyard_plugin_entry";
 // OpenMP's and TBB's: their workers run in them.
 constexpr std::array<std::string_view, 6> kThreadPools = {"libgomp", "libiomp5",     "libomp",
                                                           "libtbb",  "libtbbmalloc", "libtbbbind"};
-constexpr std::array<std::string_view, 6> kPinned = {"libdnnl", "libopenblas", "libopenblasp",
-                                                     "libLLVM", "libOpenCL",   "libpocl"};
+// Some cannot leave; libblis could, but never gives back what it has taken.
+constexpr std::array<std::string_view, 7> kPinned = {
+    "libdnnl", "libopenblas", "libopenblasp", "libblis", "libLLVM", "libOpenCL", "libpocl"};
 
 struct Refused {
   std::string_view library;

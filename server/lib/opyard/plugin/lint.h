@@ -37,7 +37,7 @@ LintReport lint(const StoredFile& stored, const HostOffers& host = {});
 
 // Is it one of those whose threads must not lose their code: loaded once, kept for ever?
 bool is_thread_pool_runtime(std::string_view library) noexcept;
-// Is it known to stay in a process once it is there? Thread pools are among them.
+// Is it kept in a process once it is there? Thread pools are among them.
 bool is_pinned_library(std::string_view library) noexcept;
 
 }  // namespace opyard::plugin
