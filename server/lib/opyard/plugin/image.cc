@@ -92,6 +92,7 @@ void Image::open() {
   OPYARD_CHECK(!is_mapped(), kFailedPrecondition, "'", file_.path, "' is mapped already");
   std::vector<std::string> before;
   for (const LoadedObject& object : loaded_objects()) before.push_back(object.path);
+  earlier_ = running_threads();
   handle_ = dlopen(file_.path.c_str(), RTLD_NOW | RTLD_LOCAL);
   OPYARD_CHECK(handle_, kFailedPrecondition, "'", file_.name,
                "' cannot be loaded: ", loader_says());
@@ -169,8 +170,10 @@ std::vector<ThreadInside> Image::threads_inside() const {
   };
   std::vector<ThreadInside> threads;
   for (const ThreadStart& start : thread_starts()) {
+    // What an older thread was started with is long free, and may hold anything by now.
+    if (std::find(earlier_.begin(), earlier_.end(), start.key) != earlier_.end()) continue;
     if (inside(start.routine) || inside(start.argument) || inside(start.first_word)) {
-      threads.push_back({start.id, thread_name(start.id)});
+      threads.push_back({start.key.id, thread_name(start.key.id)});
     }
   }
   return threads;

@@ -66,6 +66,7 @@ class Image {
   mutable std::mutex mutex_;
   std::vector<std::string> pinned_;   // guarded by mutex_
   std::vector<std::string> arrived_;  // paths of the libraries that came with it, its own not
+  std::vector<ThreadKey> earlier_;    // threads that ran before it was mapped
   std::vector<std::pair<uintptr_t, uintptr_t>> ranges_;  // from open on as they are
   std::atomic<bool> gone_{false};
 };

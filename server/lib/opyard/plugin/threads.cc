@@ -102,7 +102,32 @@ const std::optional<Layout>& layout() {
   return measured;
 }
 
-std::optional<ThreadStart> start_of(int64_t thread, const Layout& at) noexcept {
+uint64_t ticks_of(int64_t thread) {
+  std::ifstream file("/proc/self/task/" + std::to_string(thread) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  // The second field is a name in parentheses, with anything in it; the time is the 22nd.
+  size_t at = text.rfind(')');
+  for (int field = 2; field < 22 && at != std::string::npos; ++field) at = text.find(' ', at + 1);
+  uint64_t ticks = 0;
+  if (at == std::string::npos) return ticks;
+  std::from_chars(text.data() + at + 1, text.data() + text.size(), ticks);
+  return ticks;
+}
+
+std::vector<int64_t> thread_ids() {
+  std::vector<int64_t> ids;
+  std::error_code error;
+  namespace fs = std::filesystem;
+  for (auto entry = fs::directory_iterator("/proc/self/task", error);
+       !error && entry != fs::end(entry); entry.increment(error)) {
+    const std::string text = entry->path().filename().string();
+    std::from_chars(text.data(), text.data() + text.size(), ids.emplace_back());
+  }
+  return ids;
+}
+
+std::optional<ThreadStart> start_of(int64_t thread, const Layout& at) {
   const uintptr_t head = robust_head(thread);
   if (head <= at.robust) return std::nullopt;
   const uintptr_t descriptor = head - at.robust;
@@ -111,12 +136,21 @@ std::optional<ThreadStart> start_of(int64_t thread, const Layout& at) noexcept {
   if (read_memory(descriptor + at.id, &id, sizeof(id)) != sizeof(id) || id != thread) {
     return std::nullopt;
   }
-  ThreadStart start{thread, word_at(descriptor + at.routine), word_at(descriptor + at.argument), 0};
+  ThreadStart start{{thread, ticks_of(thread)},
+                    word_at(descriptor + at.routine),
+                    word_at(descriptor + at.argument),
+                    0};
   start.first_word = start.argument ? word_at(start.argument) : 0;
   return start;
 }
 
 }  // namespace
+
+std::vector<ThreadKey> running_threads() {
+  std::vector<ThreadKey> keys;
+  for (const int64_t id : thread_ids()) keys.push_back({id, ticks_of(id)});
+  return keys;
+}
 
 bool can_see_thread_starts() { return layout().has_value(); }
 
@@ -124,13 +158,7 @@ std::vector<ThreadStart> thread_starts() {
   std::vector<ThreadStart> starts;
   const std::optional<Layout>& at = layout();
   if (!at) return starts;
-  std::error_code error;
-  namespace fs = std::filesystem;
-  for (auto entry = fs::directory_iterator("/proc/self/task", error);
-       !error && entry != fs::end(entry); entry.increment(error)) {
-    const std::string text = entry->path().filename().string();
-    int64_t id = 0;
-    std::from_chars(text.data(), text.data() + text.size(), id);
+  for (const int64_t id : thread_ids()) {
     if (const auto start = start_of(id, *at)) starts.push_back(*start);
   }
   return starts;

@@ -13,9 +13,17 @@ struct ThreadInside {
   std::string name;
 };
 
+// Tells a thread from all others of the process, earlier ones too.
+struct ThreadKey {
+  int64_t id = 0;
+  uint64_t started = 0;  // in ticks since the machine was; 0 when the kernel does not say
+  friend bool operator==(const ThreadKey&, const ThreadKey&) = default;
+};
+std::vector<ThreadKey> running_threads();
+
 // Where a thread began, as the C library keeps it.
 struct ThreadStart {
-  int64_t id = 0;
+  ThreadKey key;
   uintptr_t routine = 0;
   uintptr_t argument = 0;
   uintptr_t first_word = 0;  // at `argument`; 0 when nothing can be read there

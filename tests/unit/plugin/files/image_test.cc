@@ -165,6 +165,27 @@ TEST_F(ImageTest, ItsThreadsAreFoundAndKeepItMapped) {
   }
 }
 
+// What a thread was started with may be free when a plugin comes, and then hold what is the
+// plugin's.
+TEST_F(ImageTest, AnOlderThreadIsNotIts) {
+  struct Argument {
+    uintptr_t first_word = 0;
+    std::atomic<bool> over{false};
+  } argument;
+  const auto wait = [](void* given) -> void* {
+    while (!static_cast<Argument*>(given)->over) std::this_thread::yield();
+    return nullptr;
+  };
+  pthread_t older{};
+  ASSERT_EQ(pthread_create(&older, nullptr, wait, &argument), 0);
+  const auto image = map("good");
+  argument.first_word = reinterpret_cast<uintptr_t>(image->entry());
+  EXPECT_TRUE(image->threads_inside().empty());
+  EXPECT_EQ(image->unmap(), std::nullopt);
+  argument.over = true;
+  pthread_join(older, nullptr);
+}
+
 // The descriptor of a thread that just ends is memory of nobody: an error, no fault.
 TEST_F(ImageTest, ThreadsMayComeAndGoMeanwhile) {
   const auto image = map("good");
