@@ -15,7 +15,7 @@ COUNT = re.compile(r"^(\d+) passed, (\d+) failed$")
 
 # Groups that must have run, by preset; any preset that is not named has those of "other".
 REQUIRED = {
-    "release": ["unit", "embed", "torture", "dispatch", "ops-local", "ops-grpc", "architecture", "client-python", "bench"],
+    "release": ["unit", "embed", "torture", "dispatch", "ops-local", "ops-grpc", "architecture", "client-python", "plugins", "bench"],
     "other": ["unit", "torture", "dispatch", "ops-local", "ops-grpc", "client-python"],
 }
 

@@ -24,6 +24,11 @@ struct PluginOptions {
   client::PluginChangeOptions change;
   bool no_probe = false;
   std::optional<double> keep_warm_seconds;
+
+  std::string file;                 // validate
+  std::vector<std::string> checks;  // … these alone
+  uint64_t cycles = 1000;
+  std::string junit;  // … a file for the report
 };
 
 // What the command line said, for every command.

@@ -84,7 +84,8 @@ constexpr char kPluginHelp[] =
     "  opyard plugin list                what is loaded, and what waits for what\n"
     "  opyard plugin diff cpu cpu_new    what a swap would change\n"
     "  opyard plugin swap cpu cpu_new    exchanges the backend; no call is lost\n"
-    "  opyard plugin rollback cpu        and back, while the old one is warm";
+    "  opyard plugin rollback cpu        and back, while the old one is warm\n"
+    "  opyard plugin validate FILE       what a plugin's author wants to know";
 constexpr char kPluginListHelp[] =
     "Lists slots, generations, and the calls of the daemon.\n\n"
     "Examples:\n  opyard plugin list\n  opyard plugin list cpu --kernels\n"
@@ -106,7 +107,17 @@ constexpr char kPluginRollbackHelp[] =
     "Examples:\n  opyard plugin rollback cpu";
 constexpr char kPluginDiffHelp[] =
     "Shows what a swap would change, and changes nothing.\n\n"
-    "Examples:\n  opyard plugin diff cpu cpu_new";
+    "Two files, with a / or the ending .so, are compared as they are, without a daemon.\n\n"
+    "Examples:\n  opyard plugin diff cpu cpu_new\n"
+    "  opyard plugin diff old/libopyard_plugin_mine.so ./libopyard_plugin_mine.so";
+constexpr char kPluginValidateHelp[] =
+    "Tries a plugin's file in every way that a daemon may, and some more; for its author.\n\n"
+    "Each check runs in a process of its own. opyard-worker does the work; it is looked for beside "
+    "this\n"
+    "program, or where OPYARD_WORKER says. Exit status 0 when all pass, else 1.\n\n"
+    "Examples:\n  opyard plugin validate ./libopyard_plugin_mine.so\n"
+    "  opyard plugin validate ./libopyard_plugin_mine.so --check operators\n"
+    "  opyard plugin validate ./libopyard_plugin_mine.so --cycles 10000 --junit report.xml";
 
 constexpr char kOpsHelp[] =
     "Lists operators with their schemas.\n\nExamples:\n  opyard ops\n  opyard ops aten::add";
@@ -181,8 +192,8 @@ class CommandLine {
     } catch (const CLI::ParseError& error) {
       return app_.exit(error) == 0 ? 0 : kWrongUsage;
     }
-    for (std::string* word :
-         {&options_.plugin.slot, &options_.plugin.name, &options_.plugin.load}) {
+    for (std::string* word : {&options_.plugin.slot, &options_.plugin.name, &options_.plugin.load,
+                              &options_.plugin.file}) {
       unguard(word);
     }
     for (std::vector<std::string>* list : {&options_.words, &options_.files, &options_.outputs}) {
@@ -282,8 +293,19 @@ class CommandLine {
     add_tensors(rollback);
     add_keep_warm(rollback);
     CLI::App* diff = add(*plugin, "diff", kPluginDiffHelp, &plugin_diff);
-    diff->add_option("SLOT", wanted.slot, "the slot")->required();
-    diff->add_option("NAME", wanted.name, "the plugin to compare with")->required();
+    diff->add_option("SLOT|FILE", wanted.slot, "the slot, or a build")->required();
+    diff->add_option("NAME|FILE", wanted.name, "the plugin to compare with, or another build")
+        ->required();
+    CLI::App* validate = add(*plugin, "validate", kPluginValidateHelp, &plugin_validate);
+    validate->add_option("FILE", wanted.file, "the plugin's file")->required();
+    validate->add_option("--check", wanted.checks, "this check only, may be repeated")
+        ->allow_extra_args(false);
+    validate->add_option("--cycles", wanted.cycles, "how often it is loaded and unloaded")
+        ->expected(1)
+        ->check(CLI::Range(uint64_t{1}, uint64_t{1'000'000}))
+        ->capture_default_str();
+    validate->add_option("--junit", wanted.junit, "write the report to this file, too")
+        ->expected(1);
   }
 
   void add_probe(CLI::App* app) {

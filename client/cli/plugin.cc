@@ -5,6 +5,7 @@
 #include "client/cli/literal.h"
 #include "client/cli/plugin_text.h"
 #include "client/cli/terminal.h"
+#include "client/cli/worker.h"
 #include "client/local/local_admin.h"
 #include "opyard/base/check.h"
 
@@ -117,8 +118,11 @@ int plugin_rollback(const Options& options, std::ostream& out) {
 }
 
 int plugin_diff(const Options& options, std::ostream& out) {
-  const auto admin = open_admin(options);
-  const auto differences = admin->diff(options.plugin.slot, options.plugin.name);
+  const std::string& slot = options.plugin.slot;
+  const std::string& name = options.plugin.name;
+  const auto differences = is_file_name(slot) && is_file_name(name)
+                               ? diff_files(slot, name)
+                               : open_admin(options)->diff(slot, name);
   out << (options.json ? to_json(differences) : pretty(differences));
   return 0;
 }

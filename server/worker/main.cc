@@ -69,18 +69,24 @@ int describe(const std::string& path) {
   return 0;
 }
 
+// An error is part of what it prints, for programs that read it.
 int diff(const std::string& before, const std::string& after) {
   nlohmann::json json = nlohmann::json::array();
-  for (const plugin::Difference& one :
-       plugin::compare(description_of(before), description_of(after))) {
-    json.push_back({{"kind", plugin::to_string(one.kind)},
-                    {"what", one.what},
-                    {"before", one.before},
-                    {"after", one.after},
-                    {"needs", one.needs}});
+  try {
+    for (const plugin::Difference& one :
+         plugin::compare(description_of(before), description_of(after))) {
+      json.push_back({{"kind", plugin::to_string(one.kind)},
+                      {"what", one.what},
+                      {"before", one.before},
+                      {"after", one.after},
+                      {"needs", one.needs}});
+    }
+  } catch (...) {
+    const Error error = current_error();
+    json = {{"code", code_name(error.code())}, {"message", error.message()}};
   }
   std::printf("%s\n", json.dump(-1, ' ', true, nlohmann::json::error_handler_t::replace).c_str());
-  return 0;
+  return json.is_array() ? 0 : 1;
 }
 
 int list_checks() {

@@ -19,7 +19,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr int kReportFd = 3;
 constexpr size_t kLongestReport = 8 << 20;
 
 // A descriptor that is closed at the end.
@@ -39,14 +38,15 @@ class Fd {
   int fd_;
 };
 
-pid_t spawn(std::vector<std::string>& words, int report) {
+// `to` becomes its descriptor `report`.
+pid_t spawn(std::vector<std::string>& words, int to, int report) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 1, "/dev/null", O_WRONLY, 0);
   posix_spawn_file_actions_addopen(&actions, 2, "/dev/null", O_WRONLY, 0);
-  posix_spawn_file_actions_adddup2(&actions, report, kReportFd);
-  posix_spawn_file_actions_addclosefrom_np(&actions, kReportFd + 1);
+  posix_spawn_file_actions_adddup2(&actions, to, report);
+  posix_spawn_file_actions_addclosefrom_np(&actions, std::max(report, 2) + 1);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   sigset_t none;
@@ -147,14 +147,14 @@ std::string ChildEnd::text() const {
 }
 
 ChildEnd run_child(std::vector<std::string> words, std::chrono::milliseconds patience,
-                   const std::function<bool(std::string_view line)>& on_line) {
+                   const std::function<bool(std::string_view line)>& on_line, int report) {
   const Clock::time_point deadline = Clock::now() + patience;
   std::array<int, 2> ends{};
   OPYARD_CHECK(pipe2(ends.data(), O_CLOEXEC) == 0, kResourceExhausted,
                "there is no pipe to be had: ", std::strerror(errno));
   const Fd from(ends[0]);
   Fd to(ends[1]);
-  Child child(spawn(words, to.get()));
+  Child child(spawn(words, to.get(), report));
   to.reset();
   Lines lines(on_line);
   ChildEnd end;
