@@ -36,6 +36,12 @@ class Daemon:
         return self
 
     def _wait_for_socket(self) -> None:
+        """For the operator's as well, unless the test has its own idea of that one."""
+        self._wait_for(self.path)
+        if "--admin-socket" not in self.flags:
+            self._wait_for(Path(f"{self.path}.admin"))
+
+    def _wait_for(self, path: Path) -> None:
         end = time.monotonic() + PATIENCE
         while time.monotonic() < end:
             assert self.process is not None
@@ -43,11 +49,11 @@ class Daemon:
                 raise AssertionError(f"opyardd left with {self.process.returncode}: {self.text()}")
             with socket.socket(socket.AF_UNIX) as probe:
                 try:
-                    probe.connect(str(self.path))
+                    probe.connect(str(path))
                     return
                 except OSError:
                     time.sleep(0.02)
-        raise AssertionError(f"opyardd did not listen within {PATIENCE} s: {self.text()}")
+        raise AssertionError(f"opyardd did not listen at {path} within {PATIENCE} s: {self.text()}")
 
     def text(self) -> str:
         return self.log.read_text(errors="replace") if self.log.exists() else ""

@@ -360,6 +360,9 @@ def test_each_socket_serves_its_own(daemon: Daemon) -> None:
 def test_the_admin_socket_can_be_elsewhere_or_nowhere(start: Starter, tmp_path: Path) -> None:
     place = f"/tmp/opyard-admin-{os.getpid()}"
     daemon = start("--admin-socket", place)
+    end = time.monotonic() + 30
+    while "listening for the operator" not in daemon.text() and time.monotonic() < end:
+        time.sleep(0.01)
     assert "UNAVAILABLE" in plugin(daemon, "list").stderr
     assert plugin(daemon, "list", "--admin-address", f"unix:{place}").returncode == 0
     assert plugin(daemon, "list", OPYARD_ADMIN_ADDRESS=f"unix:{place}").returncode == 0
