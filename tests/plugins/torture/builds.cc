@@ -13,7 +13,8 @@ std::atomic<uint64_t> last_number{0};
 
 }  // namespace
 
-Builds::Builds(const std::string& file, std::string folder) : folder_(std::move(folder)) {
+Builds::Builds(const std::string& file, std::string folder, std::string prefix)
+    : folder_(std::move(folder)), prefix_(std::move(prefix)) {
   std::ifstream in(file, std::ios::binary);
   bytes_.assign(std::istreambuf_iterator<char>(in), {});
   const std::string_view mark(TORTURE_MARK, sizeof(torture_stamp::mark));
@@ -27,7 +28,7 @@ Builds::Build Builds::make(torture_fault fault, uint32_t slow_ms) const {
   torture_stamp stamp{TORTURE_MARK, ++last_number, static_cast<uint32_t>(fault), slow_ms};
   std::string bytes = bytes_;
   std::memcpy(bytes.data() + stamp_at_, &stamp, sizeof(stamp));
-  Build build{stamp.number, str_cat(folder_, "/build-", stamp.number, ".so")};
+  Build build{stamp.number, str_cat(folder_, "/", prefix_, stamp.number, ".so")};
   std::ofstream out(build.file, std::ios::binary);
   out.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
   out.close();

@@ -12,8 +12,9 @@ namespace opyard::torture {
 
 class Builds {
  public:
-  // Copies go to `folder`. INVALID_ARGUMENT when the file has no stamp, or several.
-  Builds(const std::string& file, std::string folder);
+  // Copies go to `folder`, called `prefix` and their number. INVALID_ARGUMENT when the file has no
+  // stamp, or several.
+  Builds(const std::string& file, std::string folder, std::string prefix = "build-");
 
   struct Build {
     uint64_t number;
@@ -26,6 +27,7 @@ class Builds {
   std::string bytes_;
   size_t stamp_at_ = 0;
   std::string folder_;
+  std::string prefix_;
 };
 
 }  // namespace opyard::torture

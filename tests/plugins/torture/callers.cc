@@ -1,7 +1,6 @@
 #include "tests/plugins/torture/callers.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "opyard/base/check.h"
 
@@ -10,23 +9,13 @@ namespace {
 
 constexpr size_t kMostKept = 24;
 
-// "told to fail by build 17"
-uint64_t build_in(const std::string& message) {
-  const std::string_view before = "told to fail by build ";
-  const size_t at = message.find(before);
-  uint64_t build = 0;
-  if (at == std::string::npos) return build;
-  std::from_chars(message.data() + at + before.size(), message.data() + message.size(), build);
-  return build;
-}
-
 }  // namespace
 
-Caller::Caller(RunState& state, uint64_t seed) : state_(state), random_(seed) {
+Caller::Caller(RunState& state, uint64_t seed) : state_(state), random_(seed), judge_(state) {
   const Dispatcher& dispatcher = Dispatcher::global();
   for (const std::string slot : kSlots) {
     const auto op = [&](const char* name) { return dispatcher.get(slot + "::" + name); };
-    views_.push_back({op("which"), op("slow"), op("fails"), op("make"), op("nested"), {}, 0, {}});
+    operators_.push_back({op("which"), op("slow"), op("fails"), op("make"), op("nested")});
   }
 }
 
@@ -35,7 +24,7 @@ void Caller::run() {
     while (!state_.stop.load(std::memory_order_relaxed)) {
       if (state_.gate.is_closed()) {
         look_at_kept(0);
-        for (size_t slot = 0; slot < kNumSlots; ++slot) judge_undecided(slot);
+        judge_.decide();
         state_.gate.pass();
       }
       const uint64_t dice = random_() % 100;
@@ -54,9 +43,7 @@ void Caller::run() {
 }
 
 void Caller::call(size_t slot, Kind kind) {
-  View& view = views_[slot];
-  const History& history = state_.histories[slot];
-  if (view.present.version != history.version()) view.present = history.present();
+  judge_.begin(slot);
   state_.by_kind[static_cast<size_t>(kind)].fetch_add(1, std::memory_order_relaxed);
   call_counted(slot, kind, now_ns());
 }
@@ -82,32 +69,32 @@ void Caller::call_counted(size_t slot, Kind kind, uint64_t begin_ns) {
       return;
     }
   }
-  saw(slot, {build, begin_ns, now_ns()});
+  judge_.saw(slot, {build, begin_ns, now_ns()});
 }
 
 uint64_t Caller::answer(size_t slot, Kind kind, uint64_t begin_ns) {
   const Dispatcher& dispatcher = Dispatcher::global();
-  const View& view = views_[slot];
+  const Operators& ops = operators_[slot];
   const auto number = [](int64_t said) { return static_cast<uint64_t>(said); };
   switch (kind) {
     case Kind::kTyped:
-      return number(dispatcher.call<int64_t, const Tensor&>(view.which, x_));
+      return number(dispatcher.call<int64_t, const Tensor&>(ops.which, x_));
     case Kind::kBoxed: {
       const IValue in[] = {IValue(x_)};
       IValue out[1];
-      dispatcher.call_boxed(view.which, in, 1, out, 1);
+      dispatcher.call_boxed(ops.which, in, 1, out, 1);
       return number(out[0].to_int());
     }
     case Kind::kSlow: {
       const auto us = static_cast<int64_t>(random_() % 5000);
-      return number(dispatcher.call<int64_t, const Tensor&, int64_t>(view.slow, x_, int64_t{us}));
+      return number(dispatcher.call<int64_t, const Tensor&, int64_t>(ops.slow, x_, int64_t{us}));
     }
     case Kind::kNested:
       return answer_nested(slot, begin_ns);
     case Kind::kMake:
       return answer_made(slot);
     case Kind::kFails:
-      return number(dispatcher.call<int64_t, const Tensor&>(view.fails, x_));
+      return number(dispatcher.call<int64_t, const Tensor&>(ops.fails, x_));
   }
   return 0;
 }
@@ -116,8 +103,8 @@ uint64_t Caller::answer(size_t slot, Kind kind, uint64_t begin_ns) {
 uint64_t Caller::answer_nested(size_t slot, uint64_t begin_ns) {
   const auto us = static_cast<int64_t>(random_() % 16 == 0 ? random_() % 3000 : 0);
   const std::vector<int64_t> seen =
-      Dispatcher::global().call<std::vector<int64_t>, const Tensor&, int64_t>(views_[slot].nested,
-                                                                              x_, int64_t{us});
+      Dispatcher::global().call<std::vector<int64_t>, const Tensor&, int64_t>(
+          operators_[slot].nested, x_, int64_t{us});
   const bool one_build =
       seen.size() == 5 && seen[1] == seen[0] && seen[3] == seen[0] && seen[4] == seen[2];
   if (!one_build) {
@@ -128,44 +115,16 @@ uint64_t Caller::answer_nested(size_t slot, uint64_t begin_ns) {
     return seen.empty() ? 0 : static_cast<uint64_t>(seen[0]);
   }
   const size_t neighbour = (slot + 1) % kNumSlots;
-  saw(neighbour, {seen[2] < 0 ? 0 : static_cast<uint64_t>(seen[2]), begin_ns, now_ns()});
+  judge_.saw(neighbour, {seen[2] < 0 ? 0 : static_cast<uint64_t>(seen[2]), begin_ns, now_ns()});
   return static_cast<uint64_t>(seen[0]);
 }
 
 uint64_t Caller::answer_made(size_t slot) {
-  Tensor made = Dispatcher::global().call<Tensor, const Tensor&>(views_[slot].make, x_);
+  Tensor made = Dispatcher::global().call<Tensor, const Tensor&>(operators_[slot].make, x_);
   const auto build = static_cast<uint64_t>(made.data<const int64_t>()[0]);
   kept_.push_back({std::move(made), build});
   if (kept_.size() > kMostKept) look_at_kept(kMostKept / 2);
   return build;
-}
-
-void Caller::saw(size_t slot, const Seen& seen) {
-  View& view = views_[slot];
-  const History& history = state_.histories[slot];
-  state_.judged.fetch_add(1, std::memory_order_relaxed);
-  if (view.undecided.empty() && seen.build == view.present.build &&
-      view.present.ordinal >= view.ordinal && view.present.version == history.version()) {
-    view.ordinal = view.present.ordinal;
-    return;
-  }
-  view.undecided.push_back(seen);
-  judge_undecided(slot);
-}
-
-// In order, so that a build that is gone again for this thread never comes back.
-void Caller::judge_undecided(size_t slot) {
-  View& view = views_[slot];
-  while (!view.undecided.empty()) {
-    const Seen seen = view.undecided.front();
-    const History::Verdict verdict = state_.histories[slot].judge(seen, &view.ordinal);
-    if (verdict == History::Verdict::kUndecided) return;
-    view.undecided.pop_front();
-    if (verdict == History::Verdict::kRight) continue;
-    state_.failures.add(str_cat("wrong: ", kSlots[slot], " was answered by build ", seen.build,
-                                ", which was not active during the call of ",
-                                (seen.end_ns - seen.begin_ns) / 1000, " us"));
-  }
 }
 
 // Gives back all but `most` of what is kept, after a look at its elements.

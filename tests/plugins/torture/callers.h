@@ -1,12 +1,11 @@
 #pragma once
 
-#include <deque>
 #include <random>
 #include <vector>
 
 #include "opyard/core/tensor.h"
 #include "opyard/dispatch/dispatcher.h"
-#include "tests/plugins/torture/run_state.h"
+#include "tests/plugins/torture/judge.h"
 
 namespace opyard::torture {
 
@@ -21,12 +20,8 @@ class Caller {
   void run();
 
  private:
-  // What is known of a slot: by how it was, and the results that a change has to decide about.
-  struct View {
+  struct Operators {
     OperatorHandle which, slow, fails, make, nested;
-    History::Present present{UINT64_MAX, 0, 0};
-    uint64_t ordinal = 0;
-    std::deque<Seen> undecided;
   };
   struct Kept {
     Tensor tensor;
@@ -38,14 +33,13 @@ class Caller {
   uint64_t answer(size_t slot, Kind kind, uint64_t begin_ns);
   uint64_t answer_nested(size_t slot, uint64_t begin_ns);
   uint64_t answer_made(size_t slot);
-  void saw(size_t slot, const Seen& seen);
-  void judge_undecided(size_t slot);
   void look_at_kept(size_t most);
 
   RunState& state_;
   std::mt19937_64 random_;
   const Tensor x_ = make_tensor({4}, ScalarType::kFloat32);
-  std::vector<View> views_;
+  std::vector<Operators> operators_;
+  Judge judge_;
   std::vector<Kept> kept_;
 };
 

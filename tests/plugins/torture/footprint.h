@@ -16,14 +16,18 @@ struct Footprint {
   uint64_t anonymous_maps = 0;  // all others
 };
 
+// Of this process, or of another by its number; that one's heap is not known.
 Footprint measure_footprint();
+Footprint footprint_of(const std::string& process);
 std::string to_string(const Footprint& footprint);
 
-// Lines of /proc/self/maps with this text.
-std::vector<std::string> mappings_with(const std::string& text);
+// Lines of the process's maps with this text.
+std::vector<std::string> mappings_with(const std::string& text,
+                                       const std::string& process = "self");
 
 // What has grown more than it may in `changes` changes; empty: nothing. Memory is left out under a
-// sanitizer, whose quarantine and shadow grow.
-std::vector<std::string> growth(const Footprint& before, const Footprint& after, uint64_t changes);
+// sanitizer, whose quarantine and shadow grow. `more_threads`: that come and go on their own.
+std::vector<std::string> growth(const Footprint& before, const Footprint& after, uint64_t changes,
+                                uint64_t more_threads = 0);
 
 }  // namespace opyard::torture

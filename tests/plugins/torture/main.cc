@@ -104,7 +104,10 @@ Torture::Torture(const Options& options, const std::string& folder)
   fill_slots();
   for (uint64_t i = 0; i < options.callers; ++i) {
     callers_.push_back(std::make_unique<Caller>(state_, seeds()));
-    threads_.emplace_back([&caller = *callers_.back()] { caller.run(); });
+    threads_.emplace_back([this, &caller = *callers_.back()] {
+      caller.run();
+      state_.gate.leave();
+    });
   }
   threads_.emplace_back([this, seed = seeds()] { watch(state_, seed); });
 }

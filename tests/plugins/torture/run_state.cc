@@ -23,6 +23,12 @@ void Gate::pass() {
   --waiting_;
 }
 
+void Gate::leave() {
+  const std::lock_guard lock(mutex_);
+  ++waiting_;
+  changed_.notify_all();
+}
+
 void Gate::close(size_t threads) {
   std::unique_lock lock(mutex_);
   closed_ = true;

@@ -38,7 +38,9 @@ class Gate {
   // By a thread that passes by: waits while the gate is closed.
   void pass();
   bool is_closed() const { return closed_.load(std::memory_order_relaxed); }
-  // Returns when `threads` wait.
+  // By a thread that will not come again.
+  void leave();
+  // Returns when `threads` wait or have left.
   void close(size_t threads);
   void open();
 
