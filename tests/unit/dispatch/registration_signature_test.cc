@@ -1,6 +1,9 @@
 // The C++ signature of an operator, whose glue is code of those who registered it, and all ways to
 // write a kernel.
 
+#include <cstring>
+
+#include "opyard/dispatch/registry.h"
 #include "registration_support.h"
 
 namespace opyard {
@@ -171,6 +174,33 @@ TEST_F(SignatureTest, AFallthroughIsSkippedAndWhatTellsNoSchemaNeedsOne) {
   auto written = block(BlockKind::kFragment, "t", "",
                        [](Library& m) { m.def("g(Tensor x) -> int", answers(kNumber)); });
   EXPECT_EQ(call("t::g"), kNumber);
+}
+
+// A caller's file goes, and another's text stands at the same address.
+TEST_F(SignatureTest, ACallerIsKnownByItsSignatureNotByWhereThatStands) {
+  static const OperatorTable* table = nullptr;
+  const auto boxed = block(BlockKind::kImpl, "t", "CPU", [](Library& m) {
+    m.impl("f", BoxedKernel{
+                    [](const Kernel&, Keys keys, const IValue*, uint32_t, IValue* out, uint32_t) {
+                      table = keys.table;
+                      out[0] = IValue(kNumber);
+                    }});
+  });
+  Stack stack{IValue(make_tensor({1}, ScalarType::kFloat32))};
+  dispatcher.call_boxed(dispatcher.get("t::f"), stack);
+  ASSERT_NE(table, nullptr);
+  char text[256] = {};
+  const auto called_as = [&](Info info) {
+    std::strncpy(text, info.mangled, sizeof(text) - 1);
+    info.mangled = text;
+    check_typed_call(*table, info);
+  };
+  called_as(SignatureOf<int64_t(const Tensor&)>::info());
+  called_as(SignatureOf<int64_t(const Tensor&)>::info());
+  const std::string wrong =
+      error_of([&] { called_as(SignatureOf<double(const Tensor&, int64_t)>::info()); },
+               Code::kInvalidArgument);
+  EXPECT_TRUE(contains(wrong, "mismatch")) << wrong;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <thread>
 
 #include "fake_device.h"
 #include "opyard/base/log.h"
@@ -96,6 +97,15 @@ TEST_F(DeviceKernels, CopiesGoThereAndBack) {
   EXPECT_EQ(to(make_tensor({0, 3}, ScalarType::kInt64), toy.device()).numel(), 0);
   EXPECT_EQ(toy.fake.wild, 0u);
   EXPECT_EQ(toy.leases.count(LeaseKind::kStream), 0u);
+}
+
+// A thread's first pin may be that of an allocation, and the plugin calls operators in it.
+TEST_F(DeviceKernels, AnAllocationMayCallOperators) {
+  Generation toy("sham");
+  int64_t seen = 0;
+  toy.fake.before_alloc = [&] { seen = ops::add(floats({1, 2}), 1).numel(); };
+  std::thread([&] { make_tensor({1}, ScalarType::kInt8, toy.device()); }).join();
+  EXPECT_EQ(seen, 2);
 }
 
 TEST_F(DeviceKernels, CopiesConvertAndLayOut) {

@@ -29,7 +29,8 @@ class FakeDevice {
     table.copy_d2h = &copy_out;
     table.copy_d2d = &copy_within;
     table.stream_synchronise = [](void* self, uint32_t, opyard_stream, opyard_status*) {
-      return of(self).run();
+      const int32_t code = of(self).before_wait ? of(self).before_wait() : 0;
+      return code != 0 ? code : of(self).run();
     };
     table.event_create = [](void* self, uint32_t, opyard_event* event, opyard_status*) {
       *event = ++of(self).events;
@@ -44,8 +45,9 @@ class FakeDevice {
     };
     table.event_query = [](void* self, uint32_t, opyard_event event, uint32_t* done,
                            opyard_status*) {
+      const int32_t code = of(self).before_query ? of(self).before_query() : 0;
       *done = of(self).done >= event;
-      return 0;
+      return code;
     };
     table.event_destroy = [](void* self, uint32_t, opyard_event, opyard_status*) {
       --of(self).live_events;
@@ -67,6 +69,10 @@ class FakeDevice {
   uint64_t live_events = 0;
   uint64_t done = 0;
   int32_t alloc_code = 0;
+  // What a test wants to happen first; a code other than 0 is the function's.
+  std::function<int32_t()> before_wait;
+  std::function<int32_t()> before_query;
+  std::function<void()> before_alloc;
   opyard_address give_instead = 0;
 
  private:
@@ -93,6 +99,7 @@ class FakeDevice {
   static int32_t alloc(void* self, uint32_t, uint64_t bytes, opyard_stream, opyard_address* memory,
                        opyard_status*) {
     FakeDevice& device = of(self);
+    if (device.before_alloc) device.before_alloc();
     if (device.alloc_code != 0) return device.alloc_code;
     if (device.give_instead != 0) {
       *memory = device.give_instead;

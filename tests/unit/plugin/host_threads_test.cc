@@ -1,3 +1,7 @@
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -86,6 +90,50 @@ TEST_F(HostThreads, NothingToRunIsRefused) {
   expect_refused(threads.submit(nullptr, &Gate::run, nullptr, &status), "null pointer");
   EXPECT_EQ(threads.stop_requested(nullptr), 0);
   EXPECT_EQ(leases.total(), 0u);
+}
+
+TEST_F(HostThreads, SignalsAreNotForItsThreads) {
+  struct Seen {
+    sigset_t mask;
+    Gate gate;
+  } seen;
+  // With all threads from before at work, a new one has to come.
+  Gate others;
+  for (int i = 0; i < 8; ++i) threads.submit(host, &Gate::run, &others, &status);
+  others.await(8);
+  const auto look = [](void* argument) {
+    auto& seen = *static_cast<Seen*>(argument);
+    pthread_sigmask(SIG_SETMASK, nullptr, &seen.mask);
+    seen.gate.pass();
+  };
+  ASSERT_EQ(threads.submit(host, look, &seen, &status), 0) << status.message;
+  seen.gate.await(1);
+  for (const int signal : {SIGTERM, SIGINT, SIGUSR1, SIGCHLD, SIGPROF}) {
+    EXPECT_EQ(sigismember(&seen.mask, signal), 1) << signal;
+  }
+  seen.gate.let_go();
+  others.let_go();
+  await_no_leases();
+}
+
+TEST_F(HostThreads, TheChildOfAForkHasThreadsOfItsOwn) {
+  Gate gate;  // leaves an idle thread in this process
+  gate.let_go();
+  ASSERT_EQ(threads.submit(host, &Gate::run, &gate, &status), 0);
+  await_no_leases();
+  const pid_t child = fork();
+  if (child == 0) {
+    alarm(60);  // instead of waiting for ever
+    Gate own;
+    own.let_go();
+    if (threads.submit(host, &Gate::run, &own, &status) != 0) _exit(1);
+    own.await(1);
+    _exit(0);
+  }
+  int how = 0;
+  ASSERT_EQ(waitpid(child, &how, 0), child);
+  EXPECT_TRUE(WIFEXITED(how)) << "signal " << WTERMSIG(how);
+  EXPECT_EQ(WEXITSTATUS(how), 0);
 }
 
 }  // namespace

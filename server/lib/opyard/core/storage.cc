@@ -11,12 +11,18 @@
 #include "opyard/core/thread_state.h"
 
 namespace opyard {
+
+// The root of Dispatcher::global(), of a floor above; a pin without it would be none for the calls
+// within.
+extern std::atomic<const Root*> global_root;
+
 namespace {
 
 constexpr size_t kHostAlignment = 64;
 
 // Marks the thread for the reclaimer where it is not marked yet, so that no generation of a plugin
-// ends between the look-up of its allocator and the lease that the allocator takes.
+// ends between the look-up of its allocator and the lease that the allocator takes. The allocator
+// may call operators: these run in the root that is read here.
 class PinnedHere {
  public:
   PinnedHere() : outermost_(!is_pinned()) {
@@ -25,6 +31,7 @@ class PinnedHere {
     if (!slot) slot = epoch::acquire_slot(&thread_state.slot);
     slot->holder.store("an allocation", std::memory_order_relaxed);
     epoch::pin(*slot, epoch_domain.attention.load(std::memory_order_relaxed));
+    thread_state.root = global_root.load(std::memory_order_acquire);
   }
   ~PinnedHere() {
     if (outermost_) epoch::unpin(*thread_state.slot);

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <new>
+#include <string_view>
 #include <utility>
 
 #include "opyard/base/check.h"
@@ -17,8 +19,9 @@ namespace {
 // A table that keeps its kernels alive.
 struct OwnedTable : OperatorTable {
   std::vector<KernelPtr> alive;
-  // The last signature that was found to fit, by address, where there are boxed kernels only.
-  mutable std::atomic<const char*> fitting{nullptr};
+  // The last signature that was found to fit, by its hash, where there are boxed kernels only. Its
+  // address may be another's once the caller's file is unmapped.
+  mutable std::atomic<size_t> fitting{0};
 
   static void destroy(const OperatorTable* table) { delete static_cast<const OwnedTable*>(table); }
 };
@@ -163,13 +166,19 @@ Registry::TablePtr Registry::build_table(const OperatorEntry& entry) {
   return {table.release(), &OwnedTable::destroy};
 }
 
+namespace {
+
+size_t hash_of(const char* mangled) { return std::hash<std::string_view>()(mangled) | 1; }
+
+}  // namespace
+
 void check_typed_call(const OperatorTable& table, const SignatureInfo& signature) {
   const auto& owned = static_cast<const OwnedTable&>(table);
   if (owned.signature) {
     if (owned.signature == signature.mangled || !std::strcmp(owned.signature, signature.mangled)) {
       return;
     }
-  } else if (owned.fitting.load(std::memory_order_relaxed) == signature.mangled) {
+  } else if (owned.fitting.load(std::memory_order_relaxed) == hash_of(signature.mangled)) {
     return;
   }
   check_by_value(table.op->name(), signature, "a typed call");
@@ -184,7 +193,7 @@ void check_typed_call(const OperatorTable& table, const SignatureInfo& signature
   const auto difference = schema_difference(*schema, signature.schema());
   OPYARD_CHECK(!difference, kInvalidArgument, wrong, "its schema is '", to_string(*schema), "', ",
                call, ": ", *difference);
-  owned.fitting.store(signature.mangled, std::memory_order_relaxed);
+  owned.fitting.store(hash_of(signature.mangled), std::memory_order_relaxed);
 }
 
 void Registry::touch(OperatorEntry& entry) noexcept {

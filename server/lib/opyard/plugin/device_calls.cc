@@ -25,6 +25,14 @@ const void* moved(const void* memory, uint64_t bytes) {
   return static_cast<const char*>(memory) + bytes;
 }
 
+// In a handler: tells of the exception, where there is memory for the line.
+void log_lost(std::string_view what) noexcept {
+  try {
+    log(LogLevel::kError, str_cat(what, " is lost: ", current_error().message()));
+  } catch (...) {
+  }
+}
+
 }  // namespace
 
 template <typename F, typename... A>
@@ -86,9 +94,8 @@ void* DeviceCalls::allocate(uint32_t device, uint64_t bytes) const {
 void DeviceCalls::free(uint32_t device, void* memory, uint64_t bytes) const noexcept {
   try {
     call("free", table_.free, device, address(memory), bytes, opyard_stream{0});
-  } catch (const Error& error) {
-    log(LogLevel::kError, str_cat(bytes, " bytes of a device are lost: ", error.message()));
-  } catch (...) {  // no memory for the line
+  } catch (...) {
+    log_lost("a block of a device's memory");
   }
 }
 
@@ -156,9 +163,8 @@ bool DeviceCalls::is_done(uint32_t device, opyard_event event) const {
 void DeviceCalls::destroy(uint32_t device, opyard_event event) const noexcept {
   try {
     call("event_destroy", table_.event_destroy, device, event);
-  } catch (const Error& error) {
-    log(LogLevel::kError, str_cat("an event of a device is lost: ", error.message()));
-  } catch (...) {  // no memory for the line
+  } catch (...) {
+    log_lost("an event of a device");
   }
 }
 

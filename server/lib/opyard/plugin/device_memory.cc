@@ -1,6 +1,7 @@
 #include "opyard/plugin/device_memory.h"
 
 #include "opyard/base/check.h"
+#include "opyard/base/log.h"
 #include "opyard/core/thread_state.h"
 #include "opyard/plugin/device_family.h"
 #include "opyard/plugin/device_runtime.h"
@@ -36,28 +37,44 @@ void* DeviceMemory::allocate(size_t bytes, Device device) {
 void* DeviceMemory::allocate_from(DeviceRuntime& server, uint64_t bytes, uint32_t device) {
   const DeviceCalls& calls = server.calls();
   void* data = calls.allocate(device, bytes);
+  bool is_ours = !has_block(data);
+  if (!is_ours) raise_given_twice(server);
   try {
     if (thread_state.flags & kThreadZeroMemory) calls.clear(device, data, bytes);
     server.end_work(device);
-    keep_block(server, data, {bytes, device});
+    is_ours = keep_block(server, data, {bytes, device});
   } catch (...) {
     calls.free(device, data, bytes);
     throw;
   }
+  if (!is_ours) raise_given_twice(server);
   return data;
 }
 
-void DeviceMemory::keep_block(DeviceRuntime& server, void* data, Block block) {
+bool DeviceMemory::has_block(void* data) const {
+  const MutexLock lock(mutex_);
+  return blocks_.contains(data);
+}
+
+// A block that has an owner is left to that one: neither cleared nor freed.
+void DeviceMemory::raise_given_twice(const DeviceRuntime& server) {
+  const std::string what = str_cat("the plugin '", server.calls().plugin(),
+                                   "' gave out a block of memory that is in use");
+  log(LogLevel::kError, what);
+  raise(Code::kInternal, what);
+}
+
+// False when the block has an owner.
+bool DeviceMemory::keep_block(DeviceRuntime& server, void* data, Block block) {
   const MutexLock lock(mutex_);
   check_kept();
-  const bool added = blocks_.emplace(data, block).second;
-  OPYARD_CHECK(added, kInternal, "the plugin '", server.calls().plugin(),
-               "' gave out a block that is in use");
+  if (!blocks_.emplace(data, block).second) return false;
   bytes_ += block.bytes;
-  if (server_ == &server) return;
+  if (server_ == &server) return true;
   // Another took over while the block was made.
   server_->leases().acquire(LeaseKind::kStorage);
   server.leases().release(LeaseKind::kStorage);
+  return true;
 }
 
 void DeviceMemory::free(void* data, size_t, Device) noexcept {
@@ -83,7 +100,9 @@ void DeviceMemory::free(void* data, size_t, Device) noexcept {
 void DeviceMemory::check_usable() const {
   check_kept();
   DeviceFamily& family = DeviceFamily::of(backend_);
-  if (family.is_mixed()) family.wait_for_others();
+  if (!family.is_mixed()) return;
+  const MemoryUse use(*this);
+  family.wait_for_others(use.server(), false);
 }
 
 void DeviceMemory::check_kept() const {

@@ -52,7 +52,9 @@ class DeviceMemory final : public Allocator {
   ~DeviceMemory() = default;
   void check_kept() const;
   void* allocate_from(DeviceRuntime& server, uint64_t bytes, uint32_t device);
-  void keep_block(DeviceRuntime& server, void* data, Block block);
+  bool has_block(void* data) const;
+  bool keep_block(DeviceRuntime& server, void* data, Block block);
+  [[noreturn]] static void raise_given_twice(const DeviceRuntime& server);
   void drop_reference() noexcept;
   [[noreturn]] void raise_given_up() const;
 

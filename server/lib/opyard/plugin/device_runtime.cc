@@ -30,11 +30,16 @@ DeviceRuntime::DeviceRuntime(const void* extension, void* instance, Backend back
 DeviceRuntime::~DeviceRuntime() {
   withdraw();
   DeviceFamily::of(backend_).remove(*this);
-  const MutexLock lock(mutex_);
-  for (const CopyUnderWay& copy : under_way_) calls_.destroy(copy.device, copy.event);
-  under_way_.clear();
+  std::deque<CopyUnderWay> left;
+  std::vector<DeviceMemory*> adopted;
+  {
+    const MutexLock lock(mutex_);
+    left.swap(under_way_);
+    adopted.swap(adopted_);
+  }
+  for (const CopyUnderWay& copy : left) calls_.destroy(copy.device, copy.event);
   own_->leave();
-  for (DeviceMemory* memory : adopted_) memory->leave();
+  for (DeviceMemory* memory : adopted) memory->leave();
 }
 
 std::string DeviceRuntime::described() const {
@@ -70,7 +75,7 @@ void DeviceRuntime::withdraw() noexcept {
 
 void DeviceRuntime::begin_work() const {
   DeviceFamily& family = DeviceFamily::of(backend_);
-  if (family.is_mixed() || !is_published()) family.wait_for_others(this);
+  if (family.is_mixed() || !is_published()) family.wait_for_others(*this, true);
 }
 
 void DeviceRuntime::end_work(uint32_t device) const {
@@ -89,9 +94,16 @@ uint64_t DeviceRuntime::bytes_held() const {
 }
 
 void DeviceRuntime::settle() {
-  wait_for_devices();
-  reap();
+  const uint64_t last = last_copy();
+  try {
+    wait_for_devices();
+  } catch (...) {
+    DeviceFamily::of(backend_).settled(*this);
+    throw;
+  }
   DeviceFamily::of(backend_).settled(*this);
+  const std::lock_guard asking(asking_);
+  let_go(last, std::nullopt);
 }
 
 void DeviceRuntime::hand_over(DeviceRuntime& to) {
@@ -129,24 +141,26 @@ void DeviceRuntime::fail_storages() {
 }
 
 std::vector<FallbackCount> DeviceRuntime::fallback_counts() const {
-  const MutexLock lock(mutex_);
+  const MutexLock lock(fallbacks_mutex_);
   std::vector<FallbackCount> counts;
   for (const auto& [op, calls] : fallbacks_) counts.push_back({op, calls});
   return counts;
 }
 
 bool DeviceRuntime::count_fallback(const std::string& op) {
-  const MutexLock lock(mutex_);
+  const MutexLock lock(fallbacks_mutex_);
   return ++fallbacks_[op] == 1;
 }
 
 void DeviceRuntime::keep_until_done(uint32_t device, const Storage& source, MemoryUse use) {
   if (!calls_.has_events()) return calls_.wait(device);
   opyard_event event = 0;
+  uint64_t last = 0;
   try {
     event = calls_.record(device);
     const MutexLock lock(mutex_);
-    under_way_.push_back({device, event, source, std::move(use)});
+    under_way_.push_back({last_copy_ + 1, device, event, source, std::move(use)});
+    last = ++last_copy_;
     bytes_under_way_ += source->nbytes();
     if (under_way_.size() < kMostCopies && bytes_under_way_ < kMostBytes) return;
   } catch (...) {
@@ -154,27 +168,58 @@ void DeviceRuntime::keep_until_done(uint32_t device, const Storage& source, Memo
     throw;
   }
   calls_.wait(device);
-  reap();
+  const std::unique_lock asking(asking_, std::try_to_lock);
+  if (asking) let_go(last, device);
 }
 
-bool DeviceRuntime::is_over(const CopyUnderWay& copy) const noexcept {
+uint64_t DeviceRuntime::last_copy() const {
+  const MutexLock lock(mutex_);
+  return last_copy_;
+}
+
+bool DeviceRuntime::is_over(uint32_t device, opyard_event event) const noexcept {
   try {
-    return calls_.is_done(copy.device, copy.event);
+    return calls_.is_done(device, event);
   } catch (...) {
     return false;
   }
 }
 
 void DeviceRuntime::reap() {
+  const std::unique_lock asking(asking_, std::try_to_lock);
+  if (!asking) return;
+  // In the order of their streams, so the first that is not over ends the look.
+  for (;;) {
+    uint64_t number = 0;
+    uint32_t device = 0;
+    opyard_event event = 0;
+    {
+      const MutexLock lock(mutex_);
+      if (under_way_.empty()) return;
+      const CopyUnderWay& first = under_way_.front();
+      number = first.number;
+      device = first.device;
+      event = first.event;
+    }
+    if (!is_over(device, event)) return;
+    let_go(number, device);
+  }
+}
+
+// The caller holds asking_.
+void DeviceRuntime::let_go(uint64_t last, std::optional<uint32_t> device) {
   std::deque<CopyUnderWay> over;
   {
     const MutexLock lock(mutex_);
-    // In the order of their streams, so the first that is not over ends the look.
-    while (!under_way_.empty() && is_over(under_way_.front())) {
-      bytes_under_way_ -= under_way_.front().source->nbytes();
-      over.push_back(std::move(under_way_.front()));
+    std::deque<CopyUnderWay> kept;
+    while (!under_way_.empty() && under_way_.front().number <= last) {
+      CopyUnderWay& copy = under_way_.front();
+      const bool is_over = !device || *device == copy.device;
+      if (is_over) bytes_under_way_ -= copy.source->nbytes();
+      (is_over ? over : kept).push_back(std::move(copy));
       under_way_.pop_front();
     }
+    for (; !kept.empty(); kept.pop_back()) under_way_.push_front(std::move(kept.back()));
   }
   for (const CopyUnderWay& copy : over) calls_.destroy(copy.device, copy.event);
 }

@@ -4,6 +4,8 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <mutex>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,6 +72,7 @@ class DeviceRuntime {
   // Of its memory, and of what was handed over to it.
   uint64_t bytes_held() const;
   // Waits until the devices have done what was queued, and lets go of what copies under way held.
+  // Calls on it are over; nobody waits for it any more, even when this raises: its work is lost.
   void settle();
   // `to` serves all memory from here from now on: its storages' leases become leases on `to`.
   // FAILED_PRECONDITION when one of the two plugins does not say that it shares memory.
@@ -86,7 +89,7 @@ class DeviceRuntime {
   // A copy to the device that is under way: `source`, of which nobody else knows, stays until it is
   // done. Waits for it where the plugin has no events, or when much is under way already.
   void keep_until_done(uint32_t device, const Storage& source, MemoryUse use);
-  // Lets go of what is done.
+  // Lets go of what is done. Does nothing while another thread asks for it.
   void reap();
   // New memory comes from here. After the end of that, and the grace period, nothing may be under
   // way that nobody waits for.
@@ -101,12 +104,16 @@ class DeviceRuntime {
 
  private:
   struct CopyUnderWay {
+    uint64_t number;
     uint32_t device;
     opyard_event event;
     Storage source;
     MemoryUse use;
   };
-  bool is_over(const CopyUnderWay& copy) const noexcept;
+  bool is_over(uint32_t device, opyard_event event) const noexcept;
+  // Those up to this number, on one device or all, are over.
+  void let_go(uint64_t last, std::optional<uint32_t> device);
+  uint64_t last_copy() const;
 
   const DeviceCalls calls_;
   const Backend backend_;
@@ -114,13 +121,17 @@ class DeviceRuntime {
   const uint64_t generation_;
   std::atomic<bool> published_{false};
 
-  mutable Mutex mutex_;
+  // Held while the plugin is asked what is over, by the one who takes copies off the list. First.
+  std::mutex asking_;
+  mutable Mutex mutex_;  // never held while a function of the plugin runs
   DeviceMemory* const own_;
   bool handed_over_ OPYARD_GUARDED_BY(mutex_) = false;
   std::vector<DeviceMemory*> adopted_ OPYARD_GUARDED_BY(mutex_);
   std::deque<CopyUnderWay> under_way_ OPYARD_GUARDED_BY(mutex_);
   uint64_t bytes_under_way_ OPYARD_GUARDED_BY(mutex_) = 0;
-  std::map<std::string, uint64_t> fallbacks_ OPYARD_GUARDED_BY(mutex_);
+  uint64_t last_copy_ OPYARD_GUARDED_BY(mutex_) = 0;
+  mutable Mutex fallbacks_mutex_;
+  std::map<std::string, uint64_t> fallbacks_ OPYARD_GUARDED_BY(fallbacks_mutex_);
 };
 
 }  // namespace opyard::plugin

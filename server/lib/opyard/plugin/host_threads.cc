@@ -1,14 +1,17 @@
 // Host extension opyard.threads: threads of the host that run a plugin's work.
+#include <unistd.h>
+
+#include <atomic>
 #include <condition_variable>
 #include <deque>
+#include <memory>
 #include <mutex>
-#include <thread>
 
 #include "opyard/base/check.h"
 #include "opyard/base/log.h"
-#include "opyard/base/no_destructor.h"
 #include "opyard/plugin/host_extensions.h"
 #include "opyard/plugin/host_table.h"
+#include "opyard/plugin/quiet_thread.h"
 
 namespace opyard::plugin {
 namespace {
@@ -26,9 +29,16 @@ struct Task {
 // may wait for one another, so none waits for a thread.
 class Pool {
  public:
+  // The child of a fork has none of its parent's threads, so it gets a pool of its own.
   static Pool& global() {
-    static NoDestructor<Pool> pool;
-    return *pool;
+    static std::atomic<Pool*> pool{nullptr};
+    Pool* found = pool.load(std::memory_order_acquire);
+    while (!found || found->process_ != getpid()) {
+      auto made = std::unique_ptr<Pool>(new Pool);
+      if (!pool.compare_exchange_strong(found, made.get())) continue;
+      found = made.release();  // for ever; so is the parent's, which its threads may have locked
+    }
+    return *found;
   }
 
   void submit(const Task& task) {
@@ -36,7 +46,7 @@ class Pool {
     if (idle_ <= tasks_.size()) {
       OPYARD_CHECK(threads_ < kMostThreads, kResourceExhausted, "all ", kMostThreads,
                    " threads that the host has for plugins are at work");
-      std::thread([this] { work(); }).detach();
+      start_quiet_thread("opyard-plugins", [this] { work(); }).detach();
       ++threads_;
       ++idle_;  // as good as: it takes the next task
     }
@@ -45,6 +55,7 @@ class Pool {
   }
 
  private:
+  Pool() = default;
   void work() {
     std::unique_lock lock(mutex_);
     while (come_.wait_for(lock, kIdle, [this] { return !tasks_.empty(); })) {
@@ -60,16 +71,25 @@ class Pool {
     --threads_;
   }
 
+  // In a handler.
+  static void tell_escaped() noexcept {
+    try {
+      log(LogLevel::kError, str_cat("a plugin's function on a host thread let an exception out: ",
+                                    current_error().message()));
+    } catch (...) {  // no memory for the line
+    }
+  }
+
   static void run(const Task& task) {
     try {
       task.function(task.argument);
     } catch (...) {
-      log(LogLevel::kError, str_cat("a plugin's function on a host thread let an exception out: ",
-                                    current_error().message()));
+      tell_escaped();
     }
     task.leases->release(LeaseKind::kCallback);  // from here on the plugin may be gone
   }
 
+  const pid_t process_ = getpid();
   std::mutex mutex_;
   std::condition_variable come_;
   std::deque<Task> tasks_;
@@ -89,9 +109,6 @@ int32_t submit(const opyard_host* host, void (*function)(void*), void* argument,
     leases.acquire(LeaseKind::kCallback);
     try {
       Pool::global().submit({function, argument, &leases});
-    } catch (const std::system_error& error) {
-      leases.release(LeaseKind::kCallback);
-      raise(Code::kResourceExhausted, str_cat("no thread can be started: ", error.what()));
     } catch (...) {
       leases.release(LeaseKind::kCallback);
       throw;
