@@ -52,3 +52,39 @@ foreach(name no_result other_type garbage_tag garbage_code garbage_status result
     gives_away_input)
   zoo_animal(${name} animals/kernels.c DEFINE KERNEL_${name})
 endforeach()
+
+# Tables and records: see tables.cc.
+foreach(name refuses newer_abi older_abi no_table small_table long_name other_name other_version other_fingerprint
+    init_fails activate_fails other_build small_extension null_function null_array small_block huge_block odd_block
+    mixed_blocks small_record null_records many_records null_text bad_block block_kind record_kind typed_unflagged
+    null_tags tagged_kernel no_entry)
+  zoo_module(table_${name} "${PROJECT_SOURCE_DIR}/tests/unit/plugin/bad_plugin.cc"
+    DEFINE BAD_${name}=1 BAD="${name}" BAD_NAME="zoo"
+    OPTIONS -Wno-unused-function)
+endforeach()
+zoo_module(lying_sizes animals/lies.c)
+
+# What is wrong with the file.
+zoo_animal(missing_symbol animals/missing.c)
+zoo_animal(two_notes animals/second_note.c)
+zoo_library(zoo_absent_library libopyard_zoo_absent.so.1 elsewhere 33)
+zoo_animal(missing_library animals/stays.cc DEFINE STAYS_library LIBS zoo_absent_library)
+# One plugin with a library of its own, in two versions whose libraries have one SONAME.
+set(answer_a 11)
+set(answer_b 12)
+foreach(folder a b)
+  zoo_library(zoo_private_library_${folder} libopyard_zoo_private.so.1 ${folder} ${answer_${folder}})
+  zoo_animal(private_${folder} animals/stays.cc DEFINE STAYS_library LIBS zoo_private_library_${folder}
+    FOLDER ${folder})
+endforeach()
+
+foreach(name of_another twice broken changed)
+  zoo_animal(schema_${name} animals/schemas.c DEFINE SCHEMA_${name})
+endforeach()
+
+# The C++ layers.
+foreach(what own std int derived error)
+  zoo_module(typed_throws_${what} animals/throws_cxx.cc DEFINE THROWS=throw_${what} LIBS opyard)
+  target_include_directories(zoo_typed_throws_${what} PRIVATE ${OPYARD_INCLUDE_ROOTS})
+  zoo_module(stable_throws_${what} animals/throws_cxx.cc DEFINE THROWS=throw_${what} ZOO_STABLE)
+endforeach()

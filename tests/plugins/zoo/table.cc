@@ -201,7 +201,51 @@ const std::vector<Animal> kLeave = {
      .end = {State::kClosed, "warning: its probe left 1 thread-specific key"}},
     {.name = "leaves_failed_init",
      .probe = {kFails, "the device is asleep"},
-     .load = {Code::kUnavailable, "the device is asleep"}},
+     .load = {Code::kUnavailable, "the device is asleep", false, true}},
+};
+
+// What is wrong with the file, or with what it wants to define.
+const std::vector<Animal> kFiles = {
+    {.name = "table_no_entry",
+     .lint = {false, "does not export the function"},
+     .probe = {kFails, "does not export the function"},
+     .load = refused("does not export the function")},
+    {.name = "two_notes",
+     .lint = {false, "more than one note"},
+     .probe = {kFails, "more than one note"},
+     .load = refused("more than one note")},
+    {.name = "missing_symbol",
+     .probe = {kFails, "undefined symbol: opyard_zoo_that_is_nowhere"},
+     .load = refused("undefined symbol: opyard_zoo_that_is_nowhere")},
+    {.name = "missing_library",
+     .probe = {kFails, "libopyard_zoo_absent.so.1: cannot open shared object file"},
+     .load = refused("libopyard_zoo_absent.so.1: cannot open shared object file")},
+    // They say that they are larger than they are; what lies behind them must not be read.
+    {.name = "lying_sizes"},
+    {.name = "schema_twice", .probe = {kFails, "zoo::g"}, .load = {Code::kAlreadyExists, "zoo::g"}},
+    {.name = "schema_broken",
+     .probe = {kFails, "h(Tensor x, -> int"},
+     .load = {Code::kInvalidArgument, "h(Tensor x, -> int"}},
+    // Alone it is sound; here there is another's definition in other words.
+    {.name = "schema_of_another", .load = {Code::kAlreadyExists, "neighbour::seven"}},
+    {.name = "schema_changed",
+     .load = refused("zoo::g: schema changed from (int n) -> int to (int n, int more=0) -> int. "
+                     "Allow it with allow_schema_change")},
+};
+
+constexpr Animal throws(std::string_view animal, Code code, std::string_view says) {
+  return {.name = animal, .call = number(code, says)};
+}
+
+// Exceptions in kernels of the C++ layers: the thunk keeps them in, the text stays when it has
+// gone.
+const std::vector<Animal> kLayers = {
+    throws("typed_throws_error", Code::kOutOfRange, "a reason with a code"),
+    throws("stable_throws_own", Code::kInternal, "exception"),
+    throws("stable_throws_int", Code::kInternal, "exception"),
+    throws("stable_throws_std", Code::kInternal, "a standard reason"),
+    throws("stable_throws_derived", Code::kInternal, "a reason of an own type"),
+    throws("stable_throws_error", Code::kOutOfRange, "a reason with a code"),
 };
 
 // Kernels. What memory they spoil no host can see; `opyard plugin validate` does.
@@ -270,7 +314,9 @@ const std::vector<Checked>& checked_animals() {
 const std::vector<Animal>& animals() {
   static const std::vector<Animal> all = [] {
     std::vector<Animal> made;
-    for (const auto* part : {&kStay, &kLives, &kThrows, &kLeave, &kKernels}) {
+    const std::vector<Animal> tables = table_animals();
+    for (const auto* part :
+         {&tables, &kFiles, &kLayers, &kStay, &kLives, &kThrows, &kLeave, &kKernels}) {
       made.insert(made.end(), part->begin(), part->end());
     }
     return made;

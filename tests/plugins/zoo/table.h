@@ -29,7 +29,8 @@ struct Probe {
 struct Load {
   Code code = Code::kOk;
   std::string_view says = {};
-  bool probed = false;  // only after a probe: it would take the process with it
+  bool probed = false;         // only after a probe: it would take the process with it
+  bool leaves_things = false;  // threads or descriptors, although it was refused
 };
 
 // What a call of its kernel brings: not called unless a code is given here.
@@ -60,6 +61,7 @@ struct Animal {
 inline void PrintTo(const Animal& animal, std::ostream* out) { *out << animal.name; }
 
 const std::vector<Animal>& animals();
+std::vector<Animal> table_animals();  // tables.cc: a part of them
 
 // What a check of `opyard plugin validate` says about an animal: nothing, or why it does not pass.
 struct Checked {

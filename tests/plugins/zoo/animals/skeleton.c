@@ -48,6 +48,7 @@ DEFAULT int32_t on_f(opyard_call* call, const opyard_value* in, opyard_value* ou
   out[0] = in[0];
   return 0;
 }
+DEFAULT const char* schema_of_g(void) { return "g(int n) -> int"; }
 DEFAULT const char* more_space(void) { return NULL; }
 DEFAULT const char* more_schema(void) { return NULL; }
 DEFAULT const char* more_op(void) { return NULL; }
@@ -114,7 +115,7 @@ static int32_t give_blocks(void* instance, const opyard_block** out, uint64_t* c
   record(1, OPYARD_REGISTER_IMPL, "which", &which);
   record(2, OPYARD_REGISTER_DEF, "f(Tensor x) -> Tensor", NULL);
   record(3, OPYARD_REGISTER_IMPL, "f", &f);
-  record(4, OPYARD_REGISTER_DEF, "g(int n) -> int", NULL);
+  record(4, OPYARD_REGISTER_DEF, schema_of_g(), NULL);
   record(5, OPYARD_REGISTER_IMPL, "g", &g);
   block(0, OPYARD_BLOCK_DEF, "zoo", 0, kRecords);
   *count = 1;

@@ -27,6 +27,9 @@ int32_t on_g(opyard_call* call, const opyard_value* in, opyard_value* out);
 /* zoo::f(Tensor x) -> Tensor; returns x. */
 int32_t on_f(opyard_call* call, const opyard_value* in, opyard_value* out);
 
+/* How zoo::g is defined. */
+const char* schema_of_g(void);
+
 /* One definition more, by the namespace of its choice; null: none. */
 const char* more_space(void);
 const char* more_schema(void);
