@@ -16,8 +16,8 @@ HERE = pathlib.Path(__file__).parent
 PER_UNIT = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
 
 
-def best_values(results):
-    """Least CPU seconds (or counter "value") of each benchmark, over its repetitions."""
+def values_of(results, choose=min):
+    """CPU seconds (or counter "value") of each benchmark, the least of its repetitions or what is chosen."""
     best = {}
     for run in results["benchmarks"]:
         if run.get("run_type") != "iteration":
@@ -26,11 +26,13 @@ def best_values(results):
             raise SystemExit(f"error: {run['name']}: {run.get('error_message', 'failed')}")
         name = re.sub(r"/(repeats|iterations):\d+", "", run["run_name"])
         value = run["value"] if "value" in run else run["cpu_time"] * PER_UNIT[run["time_unit"]]
-        best[name] = min(best.get(name, value), value)
+        best[name] = choose(best.get(name, value), value)
     return best
 
 
-def row_of(spec, best):
+def row_of(spec, best, worst):
+    if spec.get("most"):
+        best = worst
     ours, peer_key = best.get(spec["ours"]), spec.get("peer")
     if ours is None:
         raise SystemExit(f"error: the program did not measure {spec['ours']}")
@@ -44,10 +46,13 @@ def row_of(spec, best):
         "peer_name": peer_key.split("/")[1] if peer is not None else None,
         "ratio": None if peer is None else round(ours / peer, 3),
         "goal": spec.get("goal"),
+        "limit": spec.get("limit"),
     }
 
 
 def verdict(row):
+    if row["limit"] is not None:
+        return f"at most {row['limit']}: " + ("reached" if row["ours"] <= row["limit"] else "MISSED")
     if row["goal"] is None or row["ratio"] is None:
         return ""
     return "reached" if row["ratio"] <= row["goal"] else "MISSED"
@@ -74,8 +79,9 @@ def main():
     groups = {}
     for pair in args.results:
         group, path = pair.split("=", 1)
-        best = best_values(json.loads(pathlib.Path(path).read_text()))
-        groups[group] = [row_of(spec, best) for spec in specs[group]["rows"]]
+        results = json.loads(pathlib.Path(path).read_text())
+        best, worst = values_of(results), values_of(results, max)
+        groups[group] = [row_of(spec, best, worst) for spec in specs[group]["rows"]]
     load = os.getloadavg()
     if args.json:
         rows = [row for group in groups.values() for row in group]
