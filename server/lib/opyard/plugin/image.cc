@@ -94,6 +94,7 @@ void Image::open() {
   for (const LoadedObject& object : loaded_objects()) before.push_back(object.path);
   earlier_ = running_threads();
   handle_ = dlopen(file_.path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  note_mapping();
   OPYARD_CHECK(handle_, kFailedPrecondition, "'", file_.name,
                "' cannot be loaded: ", loader_says());
   const std::string folder = file_.folder + "/";
@@ -207,6 +208,7 @@ std::optional<std::string> Image::unmap() {
   // Once closed, a handle of the moment makes the loader look again.
   if (!handle_) handle_ = dlopen(file_.path.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NOLOAD);
   if (handle_) {
+    note_unmapping();
     const bool failed = dlclose(handle_) != 0;
     handle_ = nullptr;
     if (failed) return str_cat("the loader does not close it: ", loader_says());

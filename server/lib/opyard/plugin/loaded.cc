@@ -8,6 +8,7 @@
 #include <string_view>
 
 #if defined(__SANITIZE_THREAD__)
+#include <sanitizer/tsan_interface.h>
 extern "C" void AnnotateIgnoreReadsBegin(const char* file, int line);
 extern "C" void AnnotateIgnoreReadsEnd(const char* file, int line);
 #endif
@@ -67,6 +68,17 @@ int collect(dl_phdr_info* info, size_t, void* context) {
 }
 
 }  // namespace
+
+#if defined(__SANITIZE_THREAD__)
+namespace {
+char loader_lock = 0;  // stands for it
+}
+void note_unmapping() noexcept { __tsan_release(&loader_lock); }
+void note_mapping() noexcept { __tsan_acquire(&loader_lock); }
+#else
+void note_unmapping() noexcept {}
+void note_mapping() noexcept {}
+#endif
 
 std::vector<LoadedObject> loaded_objects() {
   Collected collected;

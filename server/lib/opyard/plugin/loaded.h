@@ -16,6 +16,11 @@ struct LoadedObject {
   std::vector<std::pair<uintptr_t, uintptr_t>> ranges;  // of its segments: first byte, behind last
 };
 
+// For ThreadSanitizer, which does not see that the loader's lock orders this: before something is
+// unmapped, and after something was mapped, perhaps at the same place.
+void note_unmapping() noexcept;
+void note_mapping() noexcept;
+
 // Everything that is loaded, in the loader's order. Any thread; waits while another thread is
 // within dlopen or dlclose.
 std::vector<LoadedObject> loaded_objects();
