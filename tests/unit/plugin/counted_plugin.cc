@@ -16,17 +16,15 @@ constexpr opyard_str text(std::string_view s) {
 
 const opyard_host* host;
 
-// The program that loads it holds calls, init and quiesce up by these.
-extern "C" void counted_wait(const char* where);
+// The program that loads it holds calls, init and quiesce up, and says how they end.
+extern "C" int32_t counted_wait(const char* where);
 
 int32_t init(const opyard_host* given, void**, opyard_status*) {
   host = given;
-  counted_wait("init");
-  return 0;
+  return counted_wait("init");
 }
 int32_t quiesce(void*, uint64_t, opyard_status*) {
-  counted_wait("quiesce");
-  return 0;
+  return counted_wait("quiesce");
 }
 void fini(void*) { counted_wait("fini"); }
 

@@ -1,6 +1,7 @@
 // Devices that come with plugins, in slots: what becomes of their tensors when they go.
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <thread>
 
 #include "opyard/base/check.h"
@@ -103,6 +104,66 @@ TEST_F(HostDevice, WhatItLacksIsComputedOnTheCpuAndCounted) {
   ASSERT_EQ(info.fallbacks.size(), 2u);
   EXPECT_EQ(info.fallbacks[0].first, "aten::exp");
   EXPECT_EQ(info.fallbacks[0].second, 1u);
+}
+
+// A copy of the file whose note claims something else.
+std::string with_claim(const std::string& file, const std::string& claim,
+                       const std::string& instead) {
+  std::ifstream in(file, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const size_t at = bytes.find(claim + std::string(100, '\0'));
+  EXPECT_NE(at, std::string::npos);
+  bytes.replace(at, instead.size(), instead);
+  const std::string path = ::testing::TempDir() + "/other_claim.so";
+  std::ofstream(path, std::ios::binary) << bytes;
+  return path;
+}
+
+TEST_F(HostDevice, ADeviceHasOneRuntime) {
+  const std::string second =
+      with_claim(TOY2_PLUGIN, "device:toy2", std::string("device:toy\0", 11));
+  try {
+    host.load(second, change);
+    FAIL() << "was loaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kAlreadyExists) << error.message();
+    EXPECT_NE(error.message().find("which 'toy' is already"), std::string::npos);
+  }
+  EXPECT_EQ(sum(on_toy()), 3.5f);
+}
+
+TEST_F(HostDevice, ADeviceStaysAsLongAsOthersHaveKernelsForIt) {
+  host.load(with_claim(CPU_CLAIMING_PLUGIN, "CPU", "device:toy"), change);
+  try {
+    host.unload("toy", change);
+    FAIL() << "was unloaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kFailedPrecondition);
+    EXPECT_NE(error.message().find("kernels by other plugins: axpby"), std::string::npos)
+        << error.message();
+  }
+  host.swap("toy", TOY_PLUGIN, change);
+  EXPECT_EQ(sum(on_toy()), 3.5f);
+  host.unload("axpby", change);
+  host.unload("toy", change);
+}
+
+TEST_F(HostDevice, SharedTensorsFollowToWhoeverIsActiveWhenTheyAreHandedOver) {
+  const Tensor tensor = on_toy();
+  change.tensors = TensorPolicy::kShare;
+  change.keep_warm = milliseconds(300);
+  const uint64_t second = host.swap("toy", TOY_PLUGIN, change).new_generation;
+  const uint64_t third = host.swap("toy", TOY_PLUGIN, change).new_generation;
+  await_state(first, State::kClosed);
+  await_state(second, State::kClosed);
+  EXPECT_EQ(sum(tensor), 3.5f);
+  EXPECT_EQ(generation(third).leases[static_cast<size_t>(LeaseKind::kStorage)], 1u);
+}
+
+TEST_F(HostDevice, NobodyTakesTensorsOverFromAnUnloadedPlugin) {
+  change.tensors = TensorPolicy::kShare;
+  EXPECT_THROW(host.unload("toy", change), Error);
+  EXPECT_EQ(sum(on_toy()), 3.5f);
 }
 
 TEST_F(HostDevice, TheSlotNamesItsDeviceAndWithTheLastGenerationTheNameGoes) {

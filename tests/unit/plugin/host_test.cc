@@ -1,6 +1,8 @@
 #include "opyard/plugin/host.h"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <condition_variable>
 #include <filesystem>
@@ -20,6 +22,7 @@ struct Gate {
   std::condition_variable changed;
   std::map<std::string, bool> closed;
   std::map<std::string, int> waiting;
+  std::map<std::string, int32_t> result;
 };
 Gate gate;
 
@@ -40,12 +43,13 @@ void await_waiting(const std::string& where) {
 }  // namespace
 
 // What the counted plugins call.
-extern "C" __attribute__((visibility("default"))) void counted_wait(const char* where) {
+extern "C" __attribute__((visibility("default"))) int32_t counted_wait(const char* where) {
   std::unique_lock lock(gate.mutex);
   ++gate.waiting[where];
   gate.changed.notify_all();
   gate.changed.wait(lock, [&] { return !gate.closed[where]; });
   --gate.waiting[where];
+  return gate.result[where];
 }
 
 namespace opyard::plugin {
@@ -130,7 +134,7 @@ TEST_F(HostTest, WhatIsLoadedIsCalledAndWhatIsUnloadedIsProvedUnmapped) {
   EXPECT_TRUE(is_mapped(info.path));
   const ChangeReport end = host.unload("counted");
   EXPECT_EQ(end.old_state, State::kClosed) << end.note;
-  EXPECT_EQ(end.lost.size(), 4u);
+  EXPECT_EQ(end.lost.size(), 8u);  // operators, and their kernels
   EXPECT_FALSE(is_mapped(info.path));
   EXPECT_FALSE(Dispatcher::global().find("counted::which").has_value());
 }
@@ -258,7 +262,87 @@ TEST_F(HostTest, AWarmGenerationMakesRoom) {
   EXPECT_EQ(generation(first).state, State::kWarm);
   host.swap("counted", build(1), unprobed);
   EXPECT_EQ(which(), 1);
-  EXPECT_EQ(generation(first).state, State::kClosed);
+  await_state(first, State::kClosed);
+}
+
+// What makes room goes when the change has come to pass, not before.
+TEST_F(HostTest, ARefusedChangeLeavesWhatIsWarm) {
+  HostOptions options = host.options();
+  options.residents = 2;
+  host.configure(options);
+  const uint64_t first = host.load(build(1), unprobed).new_generation;
+  host.swap("counted", build(2), unprobed);
+  EXPECT_THROW(host.swap("counted", build(3), unprobed), Error);
+  EXPECT_EQ(host.rollback("counted").new_generation, first);
+}
+
+TEST_F(HostTest, AStartThatFailsLateIsEndedToo) {
+  host.load(build(1), unprobed);
+  close_gate("init");
+  EXPECT_EQ(error_of([&] { host.swap("counted", build(2), unprobed); }).code(),
+            Code::kDeadlineExceeded);
+  const uint64_t late = host.list().at(0).generations.at(0).number;
+  {
+    const std::lock_guard lock(gate.mutex);
+    gate.result["init"] = static_cast<int32_t>(Code::kUnavailable);
+  }
+  open_gate("init");
+  await_state(late, State::kFailed);
+}
+
+TEST_F(HostTest, ThereAreSoManySlotsAndThoseOfFailedPluginsAreUsedAgain) {
+  std::ifstream in(build(1), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  // The note's name, filled up with zeros; the handshake's is another string.
+  const size_t name = bytes.find(std::string("counted") + std::string(57, '\0'));
+  ASSERT_NE(name, std::string::npos);
+  host.load(build(1), unprobed);
+  const std::string path = ::testing::TempDir() + "/named.so";
+  for (int i = 0; i < 300; ++i) {
+    std::string renamed = bytes;
+    renamed.replace(name, 7, str_cat("name", 100 + i));
+    std::ofstream(path, std::ios::binary) << renamed;
+    const Error error = error_of([&] { host.load(path, unprobed); });
+    EXPECT_NE(error.message().find("in its handshake"), std::string::npos) << error.message();
+  }
+  EXPECT_LE(host.list().size(), 256u);
+  EXPECT_EQ(which(), 1);
+}
+
+TEST_F(HostTest, TheChildOfAForkChangesNothing) {
+  host.load(build(1), unprobed);
+  const pid_t child = fork();
+  if (child == 0) {
+    const bool refused =
+        error_of([&] { host.unload("counted"); }).code() == Code::kFailedPrecondition &&
+        error_of([&] { host.list(); }).code() == Code::kFailedPrecondition;
+    _exit(refused ? 7 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WEXITSTATUS(status), 7);
+  EXPECT_EQ(host.unload("counted").old_state, State::kClosed);
+}
+
+// One is always held, under the one kind or the other.
+TEST(Leases, TogetherAreNeverZeroWhileOneIsHeld) {
+  Leases leases;
+  std::atomic<bool> done{false};
+  leases.acquire(LeaseKind::kCallback);
+  std::thread holder([&] {
+    while (!done) {
+      leases.acquire(LeaseKind::kStorage);
+      leases.release(LeaseKind::kCallback);
+      leases.acquire(LeaseKind::kCallback);
+      leases.release(LeaseKind::kStorage);
+    }
+  });
+  size_t zeros = 0;
+  for (int i = 0; i < 200000; ++i) zeros += leases.total() == 0;
+  done = true;
+  holder.join();
+  EXPECT_EQ(zeros, 0u);
+  EXPECT_EQ(leases.total(), 1u);
 }
 
 TEST_F(HostTest, AnotherPluginDoesNotTakeThePlace) {

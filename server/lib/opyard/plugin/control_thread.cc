@@ -3,20 +3,23 @@
 #include <utility>
 
 #include "opyard/base/check.h"
-#include "opyard/plugin/quiet_thread.h"
 
 namespace opyard::plugin {
 
 ControlThread::ControlThread(std::string_view name, std::function<void()> on_done)
-    : on_done_(std::move(on_done)), thread_(start_quiet_thread(name, [this] { loop(); })) {}
+    : on_done_(std::move(on_done)), thread_(name, [this] { loop(); }) {}
 
 ControlThread::~ControlThread() {
+  if (!ended()) thread_.join();
+}
+
+bool ControlThread::ended() {
   {
     const std::lock_guard lock(mutex_);
     ending_ = true;
   }
   changed_.notify_all();
-  thread_.join();
+  return thread_.try_join();
 }
 
 void ControlThread::start(std::function<void()> step) {

@@ -6,9 +6,9 @@
 #include <mutex>
 #include <optional>
 #include <string_view>
-#include <thread>
 
 #include "opyard/base/error.h"
+#include "opyard/plugin/quiet_thread.h"
 
 namespace opyard::plugin {
 
@@ -32,6 +32,9 @@ class ControlThread {
   // the step is raised here.
   bool run(std::function<void()> step, Clock::time_point deadline);
   bool busy() const;
+  // Lets the thread end, without waiting: true when it has ended, with the destructors of all that
+  // it kept in thread-local variables. No step may be under way or follow.
+  bool ended();
   // What the last step that ended left: an error, or nothing. Gives it away.
   std::optional<Error> take_error();
 
@@ -45,7 +48,7 @@ class ControlThread {
   bool busy_ = false;
   bool ending_ = false;
   std::optional<Error> error_;
-  std::thread thread_;
+  QuietThread thread_;
 };
 
 }  // namespace opyard::plugin

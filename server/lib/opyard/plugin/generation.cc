@@ -96,8 +96,9 @@ void Generation::start(const HostOptions& options) {
   const bool ended = control_->run(
       [self] {
         StatusRoom status;
-        self->image_ = Image::map(self->file_, self->lint_);
+        self->image_ = Image::open(self->file_, self->lint_);
         self->set_state(State::kMapped);
+        self->image_->check();
         self->shake_hands();
         self->initialise(status);
         self->read_extensions(status);
@@ -252,26 +253,36 @@ void Generation::replaced(Clock::time_point warm_until, bool unpublished) {
   warm_until_ = warm_until;
 }
 
-// A mark behind everything that was taken out of the tables so far: when the reclaimer reaches it,
-// no call from before is left.
+// Lies in the reclaimer's queue behind everything that was taken out of the tables so far: when it
+// is reached, no call from before is left.
+struct Generation::Mark {
+  std::shared_ptr<std::atomic<bool>> reached = std::make_shared<std::atomic<bool>>(false);
+  Wake wake;
+};
+
+void Generation::prepare_to_leave(TensorPolicy policy, FindHeir find_heir) {
+  auto mark = std::make_unique<Mark>();
+  mark->wake = wake_;
+  const std::lock_guard lock(mutex_);
+  mark_ = std::move(mark);
+  policy_ = policy;
+  find_heir_ = std::move(find_heir);
+}
+
 void Generation::await_grace(bool unpublished) {
-  struct Mark {
-    std::shared_ptr<std::atomic<bool>> reached;
-    Wake wake;
-  };
-  auto mark = std::make_unique<Mark>(Mark{std::make_shared<std::atomic<bool>>(false), wake_});
+  if (!mark_) prepare_to_leave(TensorPolicy::kKeep, nullptr);
   {
     const std::lock_guard lock(mutex_);
-    grace_ = mark->reached;
+    grace_ = mark_->reached;
   }
   if (!unpublished) return;
   try {
-    epoch::retire(mark.get(), [](void* object) {
-      const std::unique_ptr<Mark> mark(static_cast<Mark*>(object));
-      mark->reached->store(true, std::memory_order_release);
-      mark->wake();
+    epoch::retire(new std::shared_ptr<Mark>(std::move(mark_)), [](void* object) {
+      const std::unique_ptr<std::shared_ptr<Mark>> mark(
+          static_cast<std::shared_ptr<Mark>*>(object));
+      (*mark)->reached->store(true, std::memory_order_release);
+      (*mark)->wake();
     });
-    static_cast<void>(mark.release());
     const std::lock_guard lock(mutex_);
     grace_epoch_ = epoch_domain.now.load();
   } catch (...) {  // no memory: without the mark it waits for ever, which harms nobody
@@ -297,12 +308,6 @@ void Generation::dismiss() {
     dismissed_ = true;
   }
   wake_();
-}
-
-void Generation::set_policy(TensorPolicy policy, const std::shared_ptr<Generation>& successor) {
-  const std::lock_guard lock(mutex_);
-  policy_ = policy;
-  successor_ = successor;
 }
 
 void Generation::note_failure(const Error& error) {

@@ -69,8 +69,12 @@ class Generation : public std::enable_shared_from_this<Generation> {
   bool recall();
   // It does not stay warm, or was never active: its end begins.
   void dismiss();
-  // What becomes of its tensors, and for kShare who takes them over.
-  void set_policy(TensorPolicy policy, const std::shared_ptr<Generation>& successor);
+  // Before replaced(), so that that cannot fail: what becomes of its tensors, and for kShare who
+  // takes them over, asked when it is time.
+  using FindHeir = std::function<std::shared_ptr<Generation>()>;
+  void prepare_to_leave(TensorPolicy policy, FindHeir find_heir);
+  // A publication that failed may have been seen in part: its end waits for the calls under way.
+  void await_callers() { await_grace(true); }
   // A change failed because of it.
   void note_failure(const Error& error);
 
@@ -94,6 +98,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
     kDrain,
     kLeases,
     kFini,
+    kThread,
     kUnmap,
     kEnded
   };
@@ -112,6 +117,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void live_elsewhere(const HostOptions& options);
   void set_state(State state);
   std::shared_ptr<std::atomic<bool>> grace() const;
+  struct Mark;
   void await_grace(bool unpublished);
   std::vector<Pin> pins() const;
 
@@ -124,7 +130,8 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void call_later(const char* what, int32_t (*function)(void*, uint64_t, opyard_status*),
                   const HostOptions& options);
   const char* name_of_step() const;
-  bool leases_are_gone(const HostOptions& options, size_t kinds);
+  bool leases_are_gone(const HostOptions& options);
+  bool thread_is_gone(const HostOptions& options);
   void settle_device();
   std::shared_ptr<Generation> heir();
   void retire_device();
@@ -173,13 +180,14 @@ class Generation : public std::enable_shared_from_this<Generation> {
   State state_ = State::kLinted;
   Clock::time_point state_since_ = Clock::now();
   Clock::time_point warm_until_{};
+  std::shared_ptr<Mark> mark_;                // made beforehand
   uint64_t grace_epoch_ = 0;                  // pins from before this one count
   std::shared_ptr<std::atomic<bool>> grace_;  // set when calls from before are over
   bool staged_ = false;                       // what is read at the start stays as it is now
   bool was_active_ = false;
   bool dismissed_ = false;
   TensorPolicy policy_ = TensorPolicy::kKeep;
-  std::weak_ptr<Generation> successor_;
+  FindHeir find_heir_;
   std::vector<std::string> pinned_dependencies_;
   std::string last_error_;
   std::string why_not_unloaded_;

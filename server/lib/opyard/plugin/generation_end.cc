@@ -57,7 +57,9 @@ bool Generation::may_begin_end(Clock::time_point now, std::optional<Clock::time_
     }
     return false;
   }
+  const std::optional<Error> late = control_ ? control_->take_error() : std::nullopt;
   const std::lock_guard lock(mutex_);
+  if (late && last_error_.empty()) last_error_ = late->message();
   if (!dismissed_ && state_ != State::kWarm) return false;
   if (!dismissed_ && now < warm_until_) {
     *next = warm_until_;
@@ -86,12 +88,7 @@ void Generation::enter(Step step, const HostOptions& options) {
       if (table_.fini) table_.fini(instance_);
     });
   }
-  if (step == Step::kUnmap && image_) {
-    control_.reset();  // what it kept for the plugin in thread-local variables goes with it
-    control_ = std::make_unique<ControlThread>(str_cat("opyard-", name()), wake_);
-    last_look_ = step_since_;
-    start_unmapping();
-  }
+  if (step == Step::kUnmap && image_) start_unmapping();
 }
 
 // The device has done what was queued; a successor takes its tensors over where that is wanted.
@@ -99,24 +96,25 @@ void Generation::settle_device() {
   device_->withdraw();
   device_->settle();
   if (const std::shared_ptr<Generation> successor = heir()) {
-    const auto release = [](Generation* one) { one->leases_.release(LeaseKind::kOther); };
+    const auto release = [](Generation* one) { one->leases_.release(LeaseKind::kStorage); };
     const std::unique_ptr<Generation, decltype(release)> lease(successor.get(), release);
     device_->hand_over(*successor->device());
   }
 }
 
-// Who takes its tensors over, kept by a lease: its own end does not come in between. Null when
-// nobody does.
+// Who takes its tensors over: whoever is active in the slot by now. Kept by a storage lease, so
+// that it works until they are there. Null when nobody does.
 std::shared_ptr<Generation> Generation::heir() {
-  std::shared_ptr<Generation> successor;
+  std::function<std::shared_ptr<Generation>()> find;
   {
     const std::lock_guard lock(mutex_);
-    if (policy_ == TensorPolicy::kShare) successor = successor_.lock();
+    if (policy_ == TensorPolicy::kShare) find = find_heir_;
   }
-  if (!successor || !successor->device()) return nullptr;
+  const std::shared_ptr<Generation> successor = find ? find() : nullptr;
+  if (!successor || successor.get() == this) return nullptr;
   const std::lock_guard lock(successor->mutex_);
-  if (successor->state_ != State::kActive) return nullptr;
-  successor->leases_.acquire(LeaseKind::kOther);
+  if (successor->state_ != State::kActive || !successor->device_) return nullptr;
+  successor->leases_.acquire(LeaseKind::kStorage);
   return successor;
 }
 
@@ -127,8 +125,22 @@ void Generation::retire_device() {
   gone = std::move(device_);
 }
 
+// The file's own destructors run in dlclose, so that has a thread, too; a new one each time, since
+// what they leave in thread-local variables keeps the file as long as their thread lives.
 void Generation::start_unmapping() {
+  last_look_ = Clock::now();
+  control_ = std::make_unique<ControlThread>(str_cat("opyard-", name()), wake_);
   control_->start([this] { left_mapped_ = image_->unmap(); });
+}
+
+// The control thread has ended, and with it what it kept for the plugin in thread-local variables.
+bool Generation::thread_is_gone(const HostOptions& options) {
+  if (control_ && !control_->ended()) {
+    wait_because("a destructor of its thread has not returned", options);
+    return false;
+  }
+  control_.reset();
+  return true;
 }
 
 // The present step is over; entering the next has begun it.
@@ -156,9 +168,10 @@ bool Generation::finished(const HostOptions& options) {
     case Step::kFini:
       return steps_of_control_are_over(options);
     case Step::kStorages:
-      return leases_are_gone(options, static_cast<size_t>(LeaseKind::kStorage) + 1);
     case Step::kLeases:
-      return leases_are_gone(options, kNumLeaseKinds);
+      return leases_are_gone(options);
+    case Step::kThread:
+      return thread_is_gone(options);
     case Step::kUnmap:
       return is_unmapped(options);
   }
@@ -205,22 +218,23 @@ bool Generation::steps_of_control_are_over(const HostOptions& options) {
   return true;
 }
 
-// None of the first so many kinds of lease is held.
-bool Generation::leases_are_gone(const HostOptions& options, size_t kinds) {
+// No storage is left, or no lease at all.
+bool Generation::leases_are_gone(const HostOptions& options) {
   if (failing_ && control_->busy()) {
     wait_because("its memory is being taken from tensors", options);
     return false;
   }
   failing_ = false;
+  const bool all = step_ == Step::kLeases;
+  if ((all ? leases_.total() : leases_.count(LeaseKind::kStorage)) == 0) {
+    if (all) set_state(State::kIdle);
+    return true;
+  }
   std::string held;
-  for (size_t i = 0; i < kinds; ++i) {
+  for (size_t i = 0; i < kNumLeaseKinds; ++i) {
     const auto kind = static_cast<LeaseKind>(i);
     const uint64_t count = leases_.count(kind);
     if (count > 0) held += str_cat(held.empty() ? "" : ", ", count, " ", to_string(kind));
-  }
-  if (held.empty()) {
-    if (kinds == kNumLeaseKinds) set_state(State::kIdle);
-    return true;
   }
   wait_because(str_cat("leases are held: ", held), options);
   const bool late = Clock::now() - step_since_ > options.patience;
@@ -234,24 +248,20 @@ bool Generation::leases_are_gone(const HostOptions& options, size_t kinds) {
   return false;
 }
 
-// The file's own destructors run in dlclose, so that has a thread, too.
 bool Generation::is_unmapped(const HostOptions& options) {
   if (control_ && control_->busy()) {
     wait_because("dlclose has not returned", options);
     return false;
   }
+  if (!thread_is_gone(options)) return false;
   stayed_ = left_mapped_.has_value();
   if (stayed_) {
     say_zombie(*left_mapped_);
-    const Clock::time_point now = Clock::now();
-    if (now - last_look_ > kNextLook) {  // a thread that kept it may have ended
-      last_look_ = now;
-      start_unmapping();
-    }
+    // A thread that kept it may have ended.
+    if (Clock::now() - last_look_ > kNextLook) start_unmapping();
     return false;
   }
   image_.reset();
-  control_.reset();
   store_->remove(file_);
   claim_.reset();
   const std::lock_guard lock(mutex_);

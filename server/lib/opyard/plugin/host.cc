@@ -1,5 +1,11 @@
 #include "opyard/plugin/host.h"
 
+#include <pthread.h>
+
+#include <atomic>
+#include <mutex>
+#include <tuple>
+
 #include "opyard/base/check.h"
 #include "opyard/base/log.h"
 #include "opyard/base/no_destructor.h"
@@ -14,7 +20,18 @@ uint64_t nanoseconds_since(Clock::time_point start) {
       std::chrono::duration_cast<std::chrono::nanoseconds>(Clock::now() - start).count());
 }
 
-void check_outside_of_calls(std::string_view what) {
+// The threads that bring generations to their end are the parent's.
+std::atomic<bool> forked{false};
+
+void check_not_forked() {
+  OPYARD_CHECK(
+      !forked.load(std::memory_order_relaxed), kFailedPrecondition,
+      "this process is the child of one that hosts plugins: it may call what is loaded, and "
+      "change nothing; start a process of its own for that");
+}
+
+void check_may_change(std::string_view what) {
+  check_not_forked();
   OPYARD_CHECK(!is_pinned(), kFailedPrecondition, what,
                " cannot be done from within an operator call; do it before or after");
 }
@@ -23,15 +40,6 @@ void check_same_plugin(const Slot& slot, const std::string& name) {
   OPYARD_CHECK(name == slot.name, kInvalidArgument, "the file is the plugin '", name,
                "', which cannot take the place of '", slot.name, "'");
 }
-
-// What a new generation takes over, and what it was measured by.
-struct Install {
-  Slot& slot;
-  std::shared_ptr<Generation> next;
-  std::shared_ptr<Generation> old;  // null: the slot is empty
-  const ChangeOptions& options;
-  ChangeReport report;
-};
 
 // The device comes before its kernels and goes after them, so that whoever sees a kernel of one
 // generation knows to wait for the work of another.
@@ -81,15 +89,47 @@ Host& Host::global() {
   return *host;
 }
 
-Host::Host() : parts_(std::make_unique<Parts>()) {}
+Host::Host() : parts_(std::make_unique<Parts>()) {
+  pthread_atfork(nullptr, nullptr, [] { forked.store(true, std::memory_order_relaxed); });
+}
 Host::~Host() = default;
 
 void Host::configure(HostOptions options) { parts_->configure(std::move(options)); }
 HostOptions Host::options() const { return parts_->options(); }
 
 void Host::start() {
+  check_not_forked();
   static_cast<void>(parts_->store());
   parts_->start_keeper();
+}
+
+// Gives change.next the place of change.old, or an empty one. When that is refused, everything is
+// as before, but for what callers may have seen of a device for a moment.
+void Host::take_place(Install& change) {
+  const HostOptions host = parts_->options();
+  Slot& slot = change.slot;
+  const auto& [next, old] = std::tie(change.next, change.old);
+  std::unique_lock<std::mutex> devices;
+  if (!next->device_name().empty() || (old && !old->device_name().empty())) {
+    devices = std::unique_lock(parts_->devices);  // one publication of devices at a time
+    check_devices(*parts_, slot, next.get(), old.get());
+  }
+  check_policy(change);
+  if (old) {
+    old->prepare_to_leave(change.options.tensors, [parts = parts_.get(), &slot] {
+      return parts->active(slot);  // slots live as long as their generations
+    });
+  }
+  try {
+    publish(change, host);
+  } catch (...) {
+    if (next->device()) next->await_callers();
+    throw;
+  }
+  next->activated();
+  if (old) old->replaced(warm_until(change.options, host), true);
+  parts_->set_active(slot, next);
+  parts_->trim(slot);
 }
 
 // Starts the new generation and gives it the place of the old one. When that fails, the new one is
@@ -109,8 +149,8 @@ ChangeReport Host::install(Slot& slot, std::shared_ptr<Generation> next,
       check_allowed(slot.name, differences, options);
       change.report.lost = losses(differences);
     }
-    check_policy(change);
-    publish(change, host);
+    change.report.note = "probe: " + next->info().probe;
+    take_place(change);
   } catch (...) {
     const Error error = current_error();
     next->note_failure(error);
@@ -118,17 +158,12 @@ ChangeReport Host::install(Slot& slot, std::shared_ptr<Generation> next,
     parts_->await_end(*next, host.patience);
     throw error;
   }
-  next->activated();
-  if (old) old->set_policy(options.tensors, next);
-  if (old) old->replaced(warm_until(options, host), true);
-  parts_->set_active(slot, next);
   change.report.old_state = old ? old->state() : State::kClosed;
-  change.report.note = "probe: " + next->info().probe;
   return change.report;
 }
 
 ChangeReport Host::load(const std::string& path, const ChangeOptions& options) {
-  check_outside_of_calls("loading a plugin");
+  check_may_change("loading a plugin");
   const Clock::time_point start = Clock::now();
   auto next = Generation::prepare(path, parts_->next_number(), parts_->store(), parts_->options(),
                                   options.probe, [parts = parts_.get()] { parts->wake(); });
@@ -136,7 +171,7 @@ ChangeReport Host::load(const std::string& path, const ChangeOptions& options) {
   Change change(*parts_, slot, "load");
   OPYARD_CHECK(!parts_->active(*slot), kAlreadyExists, "the plugin '", slot->name,
                "' is loaded already; swap it for another build, or unload it first");
-  parts_->make_room(*slot);
+  parts_->check_room(*slot);
   ChangeReport report = install(*slot, std::move(next), nullptr, options);
   change.done();
   report.total_ns = nanoseconds_since(start);
@@ -145,7 +180,7 @@ ChangeReport Host::load(const std::string& path, const ChangeOptions& options) {
 
 ChangeReport Host::swap(std::string_view name, const std::string& path,
                         const ChangeOptions& options) {
-  check_outside_of_calls("swapping a plugin");
+  check_may_change("swapping a plugin");
   const Clock::time_point start = Clock::now();
   const std::shared_ptr<Slot> slot = parts_->get_slot(name);
   auto next = Generation::prepare(path, parts_->next_number(), parts_->store(), parts_->options(),
@@ -155,45 +190,66 @@ ChangeReport Host::swap(std::string_view name, const std::string& path,
   const std::shared_ptr<Generation> old = parts_->active(*slot);
   OPYARD_CHECK(old != nullptr, kNotFound, "no generation of '", slot->name,
                "' is active; load one first");
-  parts_->make_room(*slot);
+  parts_->check_room(*slot);
   ChangeReport report = install(*slot, std::move(next), old, options);
   change.done();
   report.total_ns = nanoseconds_since(start);
   return report;
 }
 
-// A device stays as long as others have kernels for it.
-void Host::check_not_needed(Parts& parts, const Slot& slot, const Generation& old) {
-  if (!old.device()) return;
+// A device has one runtime, and keeps it as long as others have kernels for it. `next` is null when
+// the slot becomes empty.
+void Host::check_devices(Parts& parts, const Slot& slot, const Generation* next,
+                         const Generation* old) {
+  const bool goes = old && old->device() && !(next && next->device_name() == old->device_name());
   std::string users;
   for (const auto& other : parts.slots()) {
     const std::shared_ptr<Generation> active = parts.active(*other);
-    if (other->name == slot.name || !active || active->device_name() != old.device_name()) continue;
-    users += (users.empty() ? "" : ", ") + other->name;
+    if (other->name == slot.name || !active) continue;
+    OPYARD_CHECK(!next || !next->device() || !active->device() ||
+                     active->device_name() != next->device_name(),
+                 kAlreadyExists, "the plugin '", slot.name, "' is a runtime of the device '",
+                 next->device_name(), "', which '", active->name(),
+                 "' is already; a device has one at a time");
+    if (goes && active->device_name() == old->device_name()) {
+      users += (users.empty() ? "" : ", ") + other->name;
+    }
   }
-  OPYARD_CHECK(users.empty(), kFailedPrecondition, "the device '", old.device_name(), "' of '",
+  OPYARD_CHECK(users.empty(), kFailedPrecondition, "the device '", old->device_name(), "' of '",
                slot.name, "' has kernels by other plugins: ", users, "; unload these first");
 }
 
 ChangeReport Host::unload(std::string_view name, const ChangeOptions& options) {
-  check_outside_of_calls("unloading a plugin");
+  check_may_change("unloading a plugin");
   const Clock::time_point start = Clock::now();
   const std::shared_ptr<Slot> slot = parts_->get_slot(name);
   const HostOptions host = parts_->options();
+  OPYARD_CHECK(
+      options.tensors != TensorPolicy::kShare, kInvalidArgument,
+      "nobody takes tensors over when a plugin is unloaded; the tensor policy is 'keep' or "
+      "'fail'");
   Change change(*parts_, slot, "unload");
   const std::shared_ptr<Generation> old = parts_->active(*slot);
   OPYARD_CHECK(old != nullptr, kNotFound, "no generation of '", slot->name, "' is active");
   ChangeReport report;
   report.slot = slot->name;
   report.old_generation = old->number();
+  for (const auto& [op, schema] : old->description().schemas) report.lost.push_back(op);
   for (const auto& [what, kernel] : old->description().kernels) report.lost.push_back(what);
-  const Clock::time_point publishing = Clock::now();
-  const bool withdrawn = slot->registration.withdraw();
-  if (old->device()) old->device()->withdraw();
-  report.publish_ns = nanoseconds_since(publishing);
-  old->set_policy(options.tensors, nullptr);
-  old->replaced(Clock::now(), withdrawn);
-  parts_->set_active(*slot, nullptr);
+  {
+    std::unique_lock<std::mutex> devices;
+    if (!old->device_name().empty()) {
+      devices = std::unique_lock(parts_->devices);
+      check_devices(*parts_, *slot, nullptr, old.get());
+    }
+    old->prepare_to_leave(options.tensors, nullptr);
+    const Clock::time_point publishing = Clock::now();
+    const bool withdrawn = slot->registration.withdraw();
+    if (old->device()) old->device()->withdraw();
+    report.publish_ns = nanoseconds_since(publishing);
+    old->replaced(Clock::now(), withdrawn);
+    parts_->set_active(*slot, nullptr);
+  }
   for (const auto& generation : parts_->generations(*slot)) {
     if (generation->state() == State::kWarm) generation->dismiss();  // nothing to roll back to
   }
@@ -207,7 +263,7 @@ ChangeReport Host::unload(std::string_view name, const ChangeOptions& options) {
 }
 
 ChangeReport Host::rollback(std::string_view name, const ChangeOptions& options) {
-  check_outside_of_calls("rolling a plugin back");
+  check_may_change("rolling a plugin back");
   const Clock::time_point start = Clock::now();
   const std::shared_ptr<Slot> slot = parts_->get_slot(name);
   const HostOptions host = parts_->options();
@@ -216,24 +272,20 @@ ChangeReport Host::rollback(std::string_view name, const ChangeOptions& options)
   for (const auto& generation : parts_->generations(*slot)) {
     if (!next && generation->recall()) next = generation;
   }
-  const std::shared_ptr<Generation> old = parts_->active(*slot);
   OPYARD_CHECK(next != nullptr, kFailedPrecondition, "the slot '", slot->name,
                "' has no generation that is still warm; a replaced one stays so for ",
                host.keep_warm.count() / 1000, " s unless the swap says otherwise");
+  const std::shared_ptr<Generation> old = parts_->active(*slot);
   Install install{*slot, next, old, options, {}};
   install.report.slot = slot->name;
   install.report.old_generation = old ? old->number() : 0;
   install.report.new_generation = next->number();
   try {
-    publish(install, host);
+    take_place(install);
   } catch (...) {
     next->replaced(warm_until(options, host), true);
     throw;
   }
-  next->activated();
-  if (old) old->set_policy(options.tensors, next);
-  if (old) old->replaced(warm_until(options, host), true);
-  parts_->set_active(*slot, next);
   change.done();
   install.report.old_state = old ? old->state() : State::kClosed;
   install.report.total_ns = nanoseconds_since(start);
@@ -241,6 +293,7 @@ ChangeReport Host::rollback(std::string_view name, const ChangeOptions& options)
 }
 
 std::vector<Difference> Host::diff(std::string_view name, const std::string& path) {
+  check_may_change("comparing plugins");
   const std::shared_ptr<Slot> slot = parts_->get_slot(name);
   const std::shared_ptr<Generation> active = parts_->active(*slot);
   OPYARD_CHECK(active != nullptr, kNotFound, "no generation of '", slot->name, "' is active");
@@ -274,6 +327,7 @@ Description Host::describe(std::string_view name) const {
 }
 
 std::vector<SlotInfo> Host::list() const {
+  check_not_forked();
   std::vector<SlotInfo> infos;
   for (const auto& slot : parts_->slots()) {
     SlotInfo info = parts_->info(*slot);

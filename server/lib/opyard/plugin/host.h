@@ -21,6 +21,7 @@ namespace opyard::plugin {
 
 class Generation;
 struct Description;  // describe.h
+struct Install;
 struct Slot;
 
 // Where a generation is in its life. What has failed before it was active is kept for a while as
@@ -217,7 +218,9 @@ class Host {
   class Parts;
   Host();
   ~Host();
-  static void check_not_needed(Parts& parts, const Slot& slot, const Generation& old);
+  static void check_devices(Parts& parts, const Slot& slot, const Generation* next,
+                            const Generation* old);
+  void take_place(Install& change);
   ChangeReport install(Slot& slot, std::shared_ptr<Generation> next,
                        std::shared_ptr<Generation> old, const ChangeOptions& options);
   std::unique_ptr<Parts> parts_;

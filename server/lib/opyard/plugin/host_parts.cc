@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "opyard/base/check.h"
-#include "opyard/plugin/quiet_thread.h"
 
 namespace opyard::plugin {
 namespace {
@@ -33,8 +32,8 @@ void Host::Parts::configure(HostOptions options) {
 }
 
 FileStore& Host::Parts::store() {
-  const std::lock_guard lock(mutex_);
-  if (!store_) store_ = std::make_unique<FileStore>(options_.cache_dir);
+  std::call_once(store_made_,
+                 [this] { store_ = std::make_unique<FileStore>(options().cache_dir); });
   return *store_;
 }
 
@@ -54,13 +53,18 @@ std::shared_ptr<Slot> Host::Parts::get_slot(std::string_view name) const {
 
 std::shared_ptr<Slot> Host::Parts::make_slot(const std::string& name) {
   const std::lock_guard lock(mutex_);
-  std::shared_ptr<Slot>& slot = slots_[name];
-  if (!slot) {
-    OPYARD_CHECK(slots_.size() <= kMostSlots, kResourceExhausted, "there are ", kMostSlots,
-                 " plugins already; no more can be loaded");
-    slot = std::make_shared<Slot>(name);
+  if (const auto found = slots_.find(name); found != slots_.end()) return found->second;
+  if (slots_.size() >= kMostSlots) {
+    std::erase_if(slots_, [](const auto& named) {
+      const Slot& slot = *named.second;
+      return named.second.use_count() == 1 && slot.under_way.empty() && !slot.active &&
+             std::all_of(slot.generations.begin(), slot.generations.end(),
+                         [](const auto& one) { return has_ended(one->state()); });
+    });
   }
-  return slot;
+  OPYARD_CHECK(slots_.size() < kMostSlots, kResourceExhausted, "there are ", kMostSlots,
+               " plugins already; unload one first");
+  return slots_[name] = std::make_shared<Slot>(name);
 }
 
 std::vector<std::shared_ptr<Slot>> Host::Parts::slots() const {
@@ -109,29 +113,37 @@ void Host::Parts::set_active(Slot& slot, std::shared_ptr<Generation> generation)
   wake();
 }
 
-void Host::Parts::make_room(Slot& slot) {
+void Host::Parts::check_room(Slot& slot) {
   const HostOptions wanted = options();
   const Clock::time_point deadline = Clock::now() + wanted.patience;
   while (true) {
     size_t mapped = 0;
-    std::shared_ptr<Generation> oldest_warm;
     std::string why;
     for (const auto& generation : generations(slot)) {
-      if (!generation->is_mapped()) continue;
+      // The active one becomes warm, and warm ones go when that is wanted.
+      if (!generation->is_mapped() || generation->state() == State::kWarm) continue;
       ++mapped;
-      if (generation->state() == State::kWarm) oldest_warm = generation;
       const GenerationInfo info = generation->info();
       if (!info.why_not_unloaded.empty()) {
         why += str_cat("; generation ", info.number, ": ", info.why_not_unloaded);
       }
     }
-    if (mapped < wanted.residents) return;
+    if (mapped < std::max<size_t>(wanted.residents, 2)) return;
     OPYARD_CHECK(Clock::now() < deadline, kResourceExhausted, "the slot '", slot.name, "' has ",
                  mapped, " generations in memory, and ", wanted.residents, " is the most", why,
                  why.empty() ? "" : ". Wait for them to end, or allow more residents");
-    if (oldest_warm) oldest_warm->dismiss();
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::milliseconds(20));
+  }
+}
+
+void Host::Parts::trim(Slot& slot) {
+  const size_t most = options().residents;
+  size_t staying = 0;
+  for (const auto& generation : generations(slot)) {  // newest first
+    const State state = generation->state();
+    if (state != State::kActive && state != State::kWarm) continue;
+    if (++staying > most && state == State::kWarm) generation->dismiss();
   }
 }
 
@@ -171,7 +183,7 @@ void Host::Parts::wake() {
 
 void Host::Parts::start_keeper() {
   const std::lock_guard lock(mutex_);
-  if (!keeper_.joinable()) keeper_ = start_quiet_thread("opyard-keeper", [this] { keep(); });
+  if (!keeper_.joinable()) keeper_ = QuietThread("opyard-keeper", [this] { keep(); });
 }
 
 std::vector<std::shared_ptr<Generation>> Host::Parts::going() const {

@@ -6,13 +6,13 @@
 #include <memory>
 #include <mutex>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "opyard/dispatch/dispatcher.h"
 #include "opyard/plugin/generation.h"
 #include "opyard/plugin/hits.h"
 #include "opyard/plugin/host.h"
+#include "opyard/plugin/quiet_thread.h"
 
 namespace opyard::plugin {
 
@@ -30,6 +30,15 @@ struct Slot {
   std::deque<std::shared_ptr<Generation>> generations;  // newest first
   uint64_t changes = 0;
   uint64_t refused = 0;
+};
+
+// What a generation takes over, and what came of it.
+struct Install {
+  Slot& slot;
+  std::shared_ptr<Generation> next;
+  std::shared_ptr<Generation> old;  // null: the slot is empty
+  const ChangeOptions& options;
+  ChangeReport report;
 };
 
 // What the Host is made of. It lives as long as the process.
@@ -54,9 +63,11 @@ class Host::Parts {
   // The slot's active generation is now this one, or none; counted as a change.
   void set_active(Slot& slot, std::shared_ptr<Generation> generation);
 
-  // Makes room for one more generation: warm ones go first. Waits for ends that are under way,
-  // within the patience; RESOURCE_EXHAUSTED saying what the others wait for.
-  void make_room(Slot& slot);
+  // Waits until one more generation may be mapped, those not counted that the next change ends;
+  // RESOURCE_EXHAUSTED after the patience, saying what the others wait for.
+  void check_room(Slot& slot);
+  // Ends the oldest warm generations as far as there are more than the slot may have.
+  void trim(Slot& slot);
   // Waits until `generation` has come to an end, or is found not to; false after the patience.
   bool await_end(const Generation& generation, std::chrono::milliseconds patience);
   bool settle(std::chrono::milliseconds patience);
@@ -65,6 +76,7 @@ class Host::Parts {
   void wake();
 
   HitCounter hits;
+  std::mutex devices;  // held while a change concerns devices, from its checks to its publication
 
  private:
   friend class Change;
@@ -77,12 +89,13 @@ class Host::Parts {
   std::condition_variable changed_;  // the keeper has been at it
   // Guarded by mutex_.
   HostOptions options_;
-  std::unique_ptr<FileStore> store_;
   std::map<std::string, std::shared_ptr<Slot>, std::less<>> slots_;
   bool awake_ = false;
-  std::thread keeper_;
+  QuietThread keeper_;
 
   std::atomic<uint64_t> numbers_{0};
+  std::once_flag store_made_;
+  std::unique_ptr<FileStore> store_;
 };
 
 // One change of a slot, from its begin to its end: others wait for it. Counts as refused unless

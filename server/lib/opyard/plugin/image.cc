@@ -70,24 +70,31 @@ Image::Image(StoredFile file, const LintReport& report)
 Image::~Image() = default;
 
 std::unique_ptr<Image> Image::map(const StoredFile& file, const LintReport& report) {
-  std::unique_ptr<Image> image(new Image(file, report));
+  std::unique_ptr<Image> image = open(file, report);
   try {
-    image->open();
-    image->pin_dependencies();
-    image->find_private_libraries();
-    image->entry_ =
-        reinterpret_cast<opyard_plugin_entry_fn>(dlsym(image->handle_, "opyard_plugin_entry"));
-    OPYARD_CHECK(image->entry_ && image->contains(reinterpret_cast<const void*>(image->entry_)),
-                 kFailedPrecondition, "'", file.name,
-                 "' is no plugin: it does not export opyard_plugin_entry itself");
+    image->check();
   } catch (...) {
-    if (image->handle_) image->unmap();
+    image->unmap();
     throw;
   }
   return image;
 }
 
-void Image::open() {
+std::unique_ptr<Image> Image::open(const StoredFile& file, const LintReport& report) {
+  std::unique_ptr<Image> image(new Image(file, report));
+  image->open_file();
+  return image;
+}
+
+void Image::check() {
+  pin_dependencies();
+  find_private_libraries();
+  entry_ = reinterpret_cast<opyard_plugin_entry_fn>(dlsym(handle_, "opyard_plugin_entry"));
+  OPYARD_CHECK(entry_ && contains(reinterpret_cast<const void*>(entry_)), kFailedPrecondition, "'",
+               file_.name, "' is no plugin: it does not export opyard_plugin_entry itself");
+}
+
+void Image::open_file() {
   // Somebody else's image would answer to the same name.
   OPYARD_CHECK(!is_mapped(), kFailedPrecondition, "'", file_.path, "' is mapped already");
   std::vector<std::string> before;

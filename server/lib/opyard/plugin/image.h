@@ -24,6 +24,9 @@ class Image {
   // with the loader's words, or when a library of its own was taken from elsewhere, say from an
   // older generation with a library of that name; nothing stays mapped then that can leave.
   static std::unique_ptr<Image> map(const StoredFile& file, const LintReport& report);
+  // The same in two steps, for those who see to what check() refuses: the image is mapped then.
+  static std::unique_ptr<Image> open(const StoredFile& file, const LintReport& report);
+  void check();
   Image(const Image&) = delete;
   // Does not unmap: whoever lets go of an image without unmap leaves it where it is.
   ~Image();
@@ -51,7 +54,7 @@ class Image {
 
  private:
   Image(StoredFile file, const LintReport& report);
-  void open();
+  void open_file();
   void find_private_libraries();
   void pin_dependencies();
   void note_pinned(const std::string& name);

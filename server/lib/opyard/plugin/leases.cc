@@ -21,24 +21,30 @@ void Leases::release(LeaseKind kind) noexcept {
 }
 
 // Releases are read first: each one seen has its acquisition before it, so that too many may be
-// counted but never too few. The numbers wrap around, their difference does not.
-uint64_t Leases::count(LeaseKind kind) const noexcept {
-  const auto index = static_cast<size_t>(kind);
+// counted but never too few. That holds for several kinds only when all their releases are read
+// before the first acquisition: a lease of one kind may be taken under one of another, which is
+// then given back. The numbers wrap around, their difference does not.
+uint64_t Leases::sum(size_t first, size_t end) const noexcept {
   uint32_t released = 0;
   uint32_t acquired = 0;
   for (const Place& place : places_) {
-    released += place.released[index].load(std::memory_order_acquire);
+    for (size_t kind = first; kind < end; ++kind) {
+      released += place.released[kind].load(std::memory_order_acquire);
+    }
   }
   for (const Place& place : places_) {
-    acquired += place.acquired[index].load(std::memory_order_relaxed);
+    for (size_t kind = first; kind < end; ++kind) {
+      acquired += place.acquired[kind].load(std::memory_order_relaxed);
+    }
   }
   return acquired - released;
 }
 
-uint64_t Leases::total() const noexcept {
-  uint64_t sum = 0;
-  for (size_t i = 0; i < kNumLeaseKinds; ++i) sum += count(static_cast<LeaseKind>(i));
-  return sum;
+uint64_t Leases::count(LeaseKind kind) const noexcept {
+  const auto index = static_cast<size_t>(kind);
+  return sum(index, index + 1);
 }
+
+uint64_t Leases::total() const noexcept { return sum(0, kNumLeaseKinds); }
 
 }  // namespace opyard::plugin

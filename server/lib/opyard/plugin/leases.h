@@ -20,11 +20,14 @@ class Leases {
  public:
   void acquire(LeaseKind kind) noexcept;
   void release(LeaseKind kind) noexcept;
-  // Never less than there are. Once calls cannot reach the generation any more, 0 stays 0.
+  // Of one kind, or of all together. Never less than there are. Once calls cannot reach the
+  // generation any more, 0 stays 0; for total(), whatever kind a lease was taken under.
   uint64_t count(LeaseKind kind) const noexcept;
   uint64_t total() const noexcept;
 
  private:
+  uint64_t sum(size_t first, size_t end) const noexcept;
+
   static constexpr size_t kPlaces = 32;
   struct alignas(64) Place {
     std::array<std::atomic<uint32_t>, kNumLeaseKinds> acquired{};

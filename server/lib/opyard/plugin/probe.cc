@@ -28,7 +28,7 @@ class Report {
   // False once the verdict is there.
   bool add(std::string_view line) {
     if (line.starts_with("step ")) step_ = line.substr(5, 64);
-    if (line.starts_with("{")) verdict_ = verdict_from_json(line);
+    if (line.starts_with("{")) read(line);
     return !verdict_;
   }
   Verdict judge(const ChildEnd& end, std::chrono::milliseconds patience) const {
@@ -41,6 +41,14 @@ class Report {
   }
 
  private:
+  void read(std::string_view line) {
+    try {
+      verdict_ = verdict_from_json(line);
+    } catch (const Error& error) {  // the plugin has written into the report
+      verdict_.emplace().problem = error.message();
+    }
+  }
+
   std::string step_ = "starting";
   std::optional<Verdict> verdict_;
 };
@@ -83,7 +91,8 @@ Verdict remembered_probe(const std::string& worker, const StoredFile& file,
   const std::lock_guard lock(mutex);
   if (known.size() >= kRemembered) known.clear();
   // What failed may have failed for want of time or memory: it is tried again.
-  if (verdict.lived) known[file.hash] = verdict;
+  // The hash is that of the file alone, so what brings libraries along is tried again, too.
+  if (verdict.lived && file.private_libraries.empty()) known[file.hash] = verdict;
   return verdict;
 }
 
