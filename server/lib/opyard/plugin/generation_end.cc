@@ -42,7 +42,7 @@ std::optional<Clock::time_point> Generation::go_on(const HostOptions& options) {
     enter(static_cast<Step>(static_cast<uint8_t>(step_) + 1), options);
   }
   if (step_ == Step::kEnded) return std::nullopt;
-  if (stayed_) return now + kNextLook;
+  if (stayed_ && !control_) return now + kNextLook;
   return now + (now - step_since_ < kLater ? kSoon : kLater);
 }
 
