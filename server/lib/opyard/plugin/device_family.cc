@@ -204,7 +204,7 @@ void DeviceFamily::wait_aside(Lock& lock, DeviceRuntime& runtime, bool serves) {
 
 void DeviceFamily::start_rounds(DeviceRuntime& runtime, const std::shared_ptr<Rounds>& rounds) {
   const auto run = [this, &runtime, rounds] { run_rounds(runtime, *rounds); };
-  start_quiet_thread("opyard-device", run).detach();
+  QuietThread("opyard-device", run).detach();
   rounds->has_thread = true;
 }
 

@@ -46,7 +46,7 @@ class Pool {
     if (idle_ <= tasks_.size()) {
       OPYARD_CHECK(threads_ < kMostThreads, kResourceExhausted, "all ", kMostThreads,
                    " threads that the host has for plugins are at work");
-      start_quiet_thread("opyard-plugins", [this] { work(); }).detach();
+      QuietThread("opyard-plugins", [this] { work(); }).detach();
       ++threads_;
       ++idle_;  // as good as: it takes the next task
     }
