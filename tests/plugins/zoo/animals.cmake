@@ -83,8 +83,10 @@ foreach(name of_another twice broken changed)
 endforeach()
 
 # The C++ layers.
-foreach(what own std int derived error)
+foreach(what own std int derived error subclass)
   zoo_module(typed_throws_${what} animals/throws_cxx.cc DEFINE THROWS=throw_${what} LIBS opyard)
   target_include_directories(zoo_typed_throws_${what} PRIVATE ${OPYARD_INCLUDE_ROOTS})
+endforeach()
+foreach(what own std int derived error)
   zoo_module(stable_throws_${what} animals/throws_cxx.cc DEFINE THROWS=throw_${what} ZOO_STABLE)
 endforeach()

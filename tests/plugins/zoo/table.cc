@@ -240,6 +240,11 @@ constexpr Animal throws(std::string_view animal, Code code, std::string_view say
 // Exceptions in kernels of the C++ layers: the thunk keeps them in, the text stays when it has
 // gone.
 const std::vector<Animal> kLayers = {
+    throws("typed_throws_own", Code::kInternal, "not a std::exception"),
+    throws("typed_throws_int", Code::kInternal, "not a std::exception"),
+    throws("typed_throws_std", Code::kInternal, "a standard reason"),
+    throws("typed_throws_derived", Code::kInternal, "a reason of an own type"),
+    throws("typed_throws_subclass", Code::kOutOfRange, "a reason with a code"),
     throws("typed_throws_error", Code::kOutOfRange, "a reason with a code"),
     throws("stable_throws_own", Code::kInternal, "exception"),
     throws("stable_throws_int", Code::kInternal, "exception"),

@@ -1,10 +1,23 @@
 #include "opyard/dispatch/library.h"
 
+#include <typeinfo>
 #include <utility>
 
 #include "opyard/dispatch/registry.h"
 
 namespace opyard {
+
+void detail::raise_as_error() {
+  try {
+    throw;
+  } catch (const Error& error) {
+    if (typeid(error) == typeid(Error)) throw;
+    throw Error(error);  // without what a class of the plugin's has added
+  } catch (...) {
+    throw Error(current_error());
+  }
+}
+
 namespace {
 
 opyard_str as_str(std::string_view text) {

@@ -20,6 +20,28 @@ struct BoxedKernel {    // one function for any signature
   void* self = nullptr;
 };
 
+namespace detail {
+
+// Inside of a handler: raises what it has caught as an Error, which has no type of a plugin's.
+[[noreturn, gnu::cold]] void raise_as_error();
+
+// What stands in the tables for a function or a lambda: nothing leaves it but an Error. Anything
+// else might be caught when the plugin, with its type, has gone.
+template <typename F, typename Traits, typename Signature>
+struct Guarded;
+template <typename F, typename Traits, typename R, typename... A>
+struct Guarded<F, Traits, R(A...)> {
+  static R call(Keys keys, A... arguments) {
+    try {
+      return Traits::template call<F>(keys, std::forward<A>(arguments)...);
+    } catch (...) {
+      raise_as_error();
+    }
+  }
+};
+
+}  // namespace detail
+
 // Names that a definition carries, for whoever looks for them: Tags{"pointwise", "core"}.
 struct Tags {
   Tags(std::initializer_list<std::string_view> names) : names(names) {}
@@ -132,22 +154,21 @@ class Library {
   static KernelRecord record_of(R (*function)(Keys, A...)) {
     return record_typed(SignatureOf<R(A...)>::info(), function);
   }
+  template <typename F, typename Traits>
+  static KernelRecord record_guarded() {
+    using Signature = typename Traits::Signature;
+    return record_typed(SignatureOf<Signature>::info(),
+                        &detail::Guarded<F, Traits, Signature>::call);
+  }
   template <auto Function>
   static KernelRecord record_of(Fn<Function>) {
-    using Traits = KernelTraits<decltype(Function)>;
-    if constexpr (Traits::kTakesKeys) {
-      return record_of(Function);
-    } else {
-      return record_typed(SignatureOf<typename Traits::Signature>::info(),
-                          &Traits::template call<Fn<Function>>);
-    }
+    return record_guarded<Fn<Function>, KernelTraits<decltype(Function)>>();
   }
   template <typename F>
   requires requires { &F::operator(); }
   static KernelRecord record_of(F) {
     static_assert(std::is_empty_v<F>, "a kernel lambda captures nothing");
-    using Traits = KernelTraits<decltype(&F::operator())>;
-    return record_typed(SignatureOf<typename Traits::Signature>::info(), &Traits::template call<F>);
+    return record_guarded<F, KernelTraits<decltype(&F::operator())>>();
   }
 
   void begin_def(const Placed& schema);

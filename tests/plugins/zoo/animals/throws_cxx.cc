@@ -33,6 +33,14 @@ struct Derived : std::runtime_error {
 #endif
 }
 
+#ifndef ZOO_STABLE
+struct Subclass : opyard::Error {
+  Subclass() : Error(opyard::Code::kOutOfRange, "a reason with a code") {}
+  std::string more = "of an own type, which nobody may keep";
+};
+[[noreturn, maybe_unused]] void throw_subclass() { throw Subclass(); }
+#endif
+
 int64_t which(const Tensor&) { return 1; }
 int64_t g(int64_t n) {
   if (n == 5) THROWS();
