@@ -2,6 +2,7 @@
 #include "opyard/core/thread_state.h"
 #include "opyard/dispatch/boxing.h"
 #include "opyard/dispatch/c_status.h"
+#include "opyard/dispatch/library.h"
 #include "opyard/dispatch/registry.h"
 
 namespace opyard {
@@ -66,6 +67,16 @@ void call_c_kernel(const Kernel& kernel, Keys keys, const IValue* in, uint32_t n
       str_cat("the kernel of '", keys.op().name(), "' of the plugin '", kernel.plugin, "'"))
       .with_op(keys.op().name())
       .with_key(to_string(keys.set.highest_priority()));
+}
+
+void call_guarded_kernel(const Kernel& kernel, Keys keys, const IValue* in, uint32_t n_in,
+                         IValue* out, uint32_t n_out) {
+  try {
+    const auto function = reinterpret_cast<BoxedFn>(reinterpret_cast<void*>(kernel.c_boxed));
+    function(kernel, keys, in, n_in, out, n_out);
+  } catch (...) {
+    detail::raise_as_error();
+  }
 }
 
 }  // namespace opyard

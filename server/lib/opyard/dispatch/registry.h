@@ -220,6 +220,9 @@ void pass_down_boxed(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, 
 // Calls a kernel of the C interface and turns its status into an Error.
 void call_c_kernel(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue* out,
                    uint32_t n_out);
+// The same for one function for any signature of a plugin in C++: what leaves it is an Error.
+void call_guarded_kernel(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue* out,
+                         uint32_t n_out);
 
 // Sends a boxed call to the kernel that its keys select.
 inline void invoke_boxed(CallLabel label, Keys keys, const IValue* in, uint32_t n_in, IValue* out,

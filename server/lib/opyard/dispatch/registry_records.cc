@@ -65,6 +65,10 @@ KernelPtr make_kernel(const opyard_registration& record, const Origin& origin) {
   } else if (record.flags & OPYARD_PASS_DOWN) {
     kernel->kind = KernelKind::kPassDown;
     kernel->boxed = &pass_down_boxed;
+  } else if ((record.flags & OPYARD_CXX_KERNEL) && record.cxx_boxed && !record.typed &&
+             origin.plugin != Origin().plugin) {
+    kernel->boxed = &call_guarded_kernel;
+    kernel->c_boxed = reinterpret_cast<opyard_boxed_fn>(const_cast<void*>(record.cxx_boxed));
   } else if (record.flags & OPYARD_CXX_KERNEL) {
     kernel->boxed = reinterpret_cast<BoxedFn>(const_cast<void*>(record.cxx_boxed));
   } else {
@@ -76,9 +80,20 @@ KernelPtr make_kernel(const opyard_registration& record, const Origin& origin) {
   return owner;
 }
 
+namespace {
+
+// What the one who registered it has written; a C kernel's is c_boxed.
+const void* boxed_of(const Kernel& kernel) {
+  return kernel.boxed == &call_guarded_kernel ? reinterpret_cast<const void*>(kernel.c_boxed)
+                                              : reinterpret_cast<const void*>(kernel.boxed);
+}
+
+}  // namespace
+
 bool same_function(const Kernel& a, const Kernel& b) {
-  return a.kind == b.kind && a.typed == b.typed && a.boxed == b.boxed && a.c_boxed == b.c_boxed &&
-         a.self == b.self;
+  const bool c_kernel = a.boxed == &call_c_kernel;
+  return a.kind == b.kind && a.typed == b.typed && boxed_of(a) == boxed_of(b) &&
+         (!c_kernel || a.c_boxed == b.c_boxed) && a.self == b.self;
 }
 
 // Label, place and plugin.

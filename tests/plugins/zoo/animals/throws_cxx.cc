@@ -1,5 +1,6 @@
 // The plugin "zoo" on the C++ layers, whose kernel g throws: typed kernels of a build with the
-// library's fingerprint (opyard_sdk.h), or over the C interface alone (ZOO_STABLE).
+// library's fingerprint (opyard_sdk.h), one for any signature of such a build (ZOO_BOXED), or over
+// the C interface alone (ZOO_STABLE).
 #ifdef ZOO_STABLE
 #include "plugins/sdk/opyard_stable.h"
 using opyard::stable::Tensor;
@@ -47,11 +48,22 @@ int64_t g(int64_t n) {
   return n;
 }
 
+#ifdef ZOO_BOXED
+void boxed_g(const opyard::Kernel&, opyard::Keys, const opyard::IValue* in, uint32_t,
+             opyard::IValue* out, uint32_t) {
+  out[0] = g(in[0].to_int());
+}
+#define ZOO_G \
+  opyard::BoxedKernel { &boxed_g }
+#else
+#define ZOO_G OPYARD_FN(g)
+#endif
+
 }  // namespace
 
 OPYARD_LIBRARY(zoo, m) {
   m.def("which(Tensor x) -> int", OPYARD_FN(which));
-  m.def("g(int n) -> int", OPYARD_FN(g));
+  m.def("g(int n) -> int", ZOO_G);
 }
 
 #ifdef ZOO_STABLE
