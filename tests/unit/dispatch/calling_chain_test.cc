@@ -1,3 +1,7 @@
+#include <functional>
+#include <optional>
+#include <thread>
+
 #include "opyard/core/dict.h"
 #include "opyard/core/local_keys.h"
 #include "support.h"
@@ -6,6 +10,7 @@ namespace opyard {
 namespace {
 
 using enum DispatchKey;
+using testing::error_of;
 using testing::one;
 
 uint64_t references(const Tensor& tensor) { return tensor.unsafe_impl()->use_count(); }
@@ -332,6 +337,59 @@ TEST_F(CallingChain, AnOverrideCallsWhatItCoversTyped) {
   over.reset();
   EXPECT_FALSE(handle.valid());
   EXPECT_THROW((handle.call<int64_t, const Tensor&, int64_t>(keys, x, 1)), Error);
+}
+
+// Two generations of a plugin whose override calls what it covers, and is replaced meanwhile.
+struct Generations {
+  Dispatcher& dispatcher = Dispatcher::global();
+  Registration definition = dispatcher.register_block(
+      BlockKind::kFragment, "covered", "", [](Library& m) { m.def("f(Tensor x) -> int"); });
+  Registration registration = dispatcher.register_libraries(libraries<1>(), Origin{"covered", 1});
+  std::function<void()> meanwhile;
+  std::optional<KernelHandle> kept;
+  static inline Generations* current = nullptr;
+
+  template <int64_t kNumber>
+  static std::vector<Library> libraries() {
+    std::vector<Library> all;
+    all.emplace_back(BlockKind::kImpl, "covered", "CPU").impl("f", [](const Tensor&) {
+      return kNumber;
+    });
+    all.emplace_back(BlockKind::kImpl, "covered", "CPU").override_impl("f", &covers);
+    return all;
+  }
+  static int64_t covers(Keys keys, const Tensor& x) {
+    const KernelHandle before = current->dispatcher.shadowed_kernel(keys);
+    if (current->meanwhile) std::thread(std::exchange(current->meanwhile, nullptr)).join();
+    const KernelHandle after = current->dispatcher.shadowed_kernel(keys);
+    current->kept.emplace(before);
+    return 10 * before.call<int64_t, const Tensor&>(keys, x) +
+           after.call<int64_t, const Tensor&>(keys, x);
+  }
+  int64_t call() const {
+    return dispatcher.call<int64_t, const Tensor&>(dispatcher.get("covered::f"), one());
+  }
+};
+
+TEST(GlobalCallingChain, ACallUnderWayCallsWhatItsKernelCoveredWhenItBegan) {
+  Generations plugin;
+  Generations::current = &plugin;
+  EXPECT_EQ(plugin.call(), 11);
+  plugin.meanwhile = [&] {
+    plugin.dispatcher.replace(plugin.registration, Generations::libraries<2>(),
+                              Origin{"covered", 2});
+  };
+  EXPECT_EQ(plugin.call(), 11);
+  EXPECT_EQ(error_of(
+                [&] {
+                  plugin.kept->call<int64_t, const Tensor&>({KeySet(CPU), nullptr}, one());
+                },
+                Code::kFailedPrecondition)
+                .empty(),
+            false);
+  EXPECT_EQ(plugin.call(), 22);
+  plugin.meanwhile = [&] { plugin.registration.reset(); };
+  EXPECT_EQ(plugin.call(), 22);
 }
 
 }  // namespace

@@ -336,5 +336,46 @@ TEST_F(DeviceKernels, TensorsOfAGenerationThatFailedAreRefusedEverywhere) {
   EXPECT_EQ(toy->leases.total(), 0u);
 }
 
+int64_t with_keys(Keys, const Tensor& x) { return x.numel(); }
+int64_t without_keys(const Tensor& x) { return x.numel(); }
+
+// Kernels that no wrapper stands before.
+TEST_F(DeviceKernels, TypedKernelsOfAPluginAreNotGivenMemoryThatIsGone) {
+  const BackendClaim claim("sham");  // so that the key can be parsed
+  std::vector<Library> own;
+  own.emplace_back(BlockKind::kFragment, "typed", "")
+      .def("keys(Tensor x) -> int")
+      .def("fn(Tensor x) -> int")
+      .def("lists(Tensor[] xs, Tensor?[] ys, Tensor? z) -> int");
+  own.emplace_back(BlockKind::kImpl, "typed", "sham")
+      .impl("keys", OPYARD_FN(with_keys))
+      .impl("fn", OPYARD_FN(without_keys))
+      .impl("lists", [](TensorList xs, const std::vector<std::optional<Tensor>>&,
+                        const std::optional<Tensor>&) { return static_cast<int64_t>(xs.size()); });
+  auto toy = std::make_unique<Generation>("sham", true, own);
+  const Tensor gone = to(floats({1, 2}), toy->device());
+  const auto call = [](std::string_view op, Stack stack) {
+    const Dispatcher& dispatcher = Dispatcher::global();
+    dispatcher.call_boxed(dispatcher.get(op), stack);
+    return stack.at(0).to_int();
+  };
+  const auto call_typed = [&](std::string_view op) {
+    const Dispatcher& dispatcher = Dispatcher::global();
+    return dispatcher.call<int64_t, const Tensor&>(dispatcher.get(op), gone);
+  };
+  EXPECT_EQ(call_typed("typed::keys"), 2);
+  EXPECT_EQ(call_typed("typed::fn"), 2);
+  EXPECT_EQ(call("typed::lists", {std::vector<Tensor>{gone}, IValue::list({}), IValue()}), 1);
+  toy->runtime.fail_storages();
+  for (const auto& use : std::vector<std::function<void()>>{
+           [&] { call_typed("typed::keys"); }, [&] { call_typed("typed::fn"); },
+           [&] { call("typed::fn", {gone}); },
+           [&] {
+             call("typed::lists", {std::vector<Tensor>{gone}, IValue::list({}), IValue()});
+           }}) {
+    EXPECT_EQ(error_of(use).code(), Code::kFailedPrecondition);
+  }
+}
+
 }  // namespace
 }  // namespace opyard::plugin

@@ -1,6 +1,9 @@
 #include <cstring>
 
 #include "opyard/core/ivalue.h"
+#include "opyard/plugin/backend_claims.h"
+#include "opyard/plugin/device_runtime.h"
+#include "tests/unit/plugin/fake_device.h"
 #include "tests/unit/plugin/host_fixture.h"
 
 namespace opyard::plugin {
@@ -309,6 +312,30 @@ TEST_F(HostTensors, AThreadHasAStatusOfItsOwn) {
   EXPECT_EQ(tensors.own_status(), own);
   EXPECT_EQ(tensors.status_text(own).size, 0u);
   EXPECT_EQ(tensors.status_text(nullptr).size, 0u);
+}
+
+// A plugin may have kept the handle from before.
+TEST_F(HostTensors, MemoryThatIsGoneIsNotShown) {
+  const BackendClaim claim("sham");
+  FakeDevice device;
+  Leases of_device;
+  DeviceRuntime runtime(&device.table, &device, claim.backend(), of_device, "sham", 1);
+  runtime.publish();
+  const Tensor kept = make_tensor({2}, ScalarType::kFloat32, Device(claim.backend()));
+  opyard_tensor_view view;
+  opyard_storage storage = 0;
+  void* data = nullptr;
+  ASSERT_EQ(tensors.view(handle(kept), &view, sizeof(view), &status), 0) << status.message;
+  ASSERT_EQ(tensors.storage_of(handle(kept), &storage, &status), 0) << status.message;
+  EXPECT_EQ(tensors.storage_data(storage, &data, nullptr, &status), 0) << status.message;
+  EXPECT_EQ(data, view.data);
+  runtime.withdraw();
+  runtime.fail_storages();
+  constexpr auto kGone = static_cast<int32_t>(Code::kFailedPrecondition);
+  EXPECT_EQ(tensors.view(handle(kept), &view, sizeof(view), &status), kGone);
+  EXPECT_NE(status.message.find("generation 1 of the plugin 'sham'"), std::string::npos);
+  EXPECT_EQ(tensors.storage_data(storage, &data, nullptr, &status), kGone);
+  tensors.storage_release(storage);
 }
 
 }  // namespace

@@ -282,14 +282,18 @@ KernelHandle Dispatcher::kernel(OperatorHandle op, DispatchKey key) const {
 KernelHandle Dispatcher::shadowed_kernel(Keys keys) const {
   const OperatorEntry& entry = keys.op();
   const Kernel& mine = keys.table->kernel(keys.set);
-  KernelPtr older = registry_->shadowed_by(entry, mine);
+  KernelPtr older = shadowed_in(*keys.table, mine);
   OPYARD_CHECK(older, kNotFound, "the kernel of '", entry.name(), "' (", mine.debug,
                ") shadows no other one");
   return KernelHandle(OperatorHandle(&entry), std::move(older));
 }
 
+// A call goes on with what it began with: its root still has what was removed since.
 void KernelHandle::check_registered() const {
-  OPYARD_CHECK(valid(), kFailedPrecondition, "the kernel of '", op_.name(), "' (", kernel_->debug,
+  if (valid()) return;
+  const OperatorEntry& entry = op_.entry();
+  OPYARD_CHECK(has_kernel(*entry.dispatcher().table_of(entry), *kernel_), kFailedPrecondition,
+               "the kernel of '", op_.name(), "' (", kernel_->debug,
                ") is no longer registered; fetch it anew");
 }
 

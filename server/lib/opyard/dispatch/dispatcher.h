@@ -47,7 +47,8 @@ class Registration {
 };
 
 // A kernel that somebody keeps in order to call it, such as the one that an override shadows. Keeps
-// the record alive, not the registration: a call after that has gone raises FAILED_PRECONDITION.
+// the record alive, not the registration: a call after that has gone raises FAILED_PRECONDITION,
+// but within a call that began before, which sees what it began with.
 class KernelHandle {
  public:
   KernelHandle(OperatorHandle op, KernelPtr kernel) noexcept

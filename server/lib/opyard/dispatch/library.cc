@@ -24,6 +24,14 @@ opyard_str as_str(std::string_view text) {
   return {text.data(), static_cast<uint32_t>(text.size()), 0};
 }
 
+// A device's key, or a name that means nothing yet: that of a device whose plugin is being read.
+bool is_of_plugin_device(std::string_view key) {
+  if (key.empty()) return false;
+  const auto known = try_parse_dispatch_key(key);
+  const Backend backend = known ? backend_of(*known) : Backend::kPrivateUse1;
+  return backend != Backend::kNone && backend != Backend::kCPU && backend != Backend::kMeta;
+}
+
 }  // namespace
 
 struct Library::State {
@@ -100,7 +108,9 @@ void Library::add_impl(std::string_view op, std::string_view key, const KernelRe
   added.line = line;
   added.text = state_->keep(op);
   added.key = state_->keep(key);
-  added.typed = kernel.typed;
+  const opyard_str& where = added.key.size > 0 ? added.key : state_->block.key;
+  const bool checks = kernel.checked && is_of_plugin_device({where.data, where.size});
+  added.typed = checks ? kernel.checked : kernel.typed;
   added.cxx_boxed = reinterpret_cast<const void*>(kernel.boxed);
   added.self = kernel.self;
   if (kernel.signature.schema) {

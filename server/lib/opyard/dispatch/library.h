@@ -31,12 +31,17 @@ template <typename F, typename Traits, typename Signature>
 struct Guarded;
 template <typename F, typename Traits, typename R, typename... A>
 struct Guarded<F, Traits, R(A...)> {
-  static R call(Keys keys, A... arguments) {
+  [[gnu::noinline]] static R call(Keys keys, A... arguments) {
     try {
       return Traits::template call<F>(keys, std::forward<A>(arguments)...);
     } catch (...) {
       raise_as_error();
     }
+  }
+  // For keys of devices that come with plugins: their memory may have been taken away.
+  static R call_checked(Keys keys, A... arguments) {
+    (check_memory_of(arguments), ...);
+    return call(keys, std::forward<A>(arguments)...);
   }
 };
 
@@ -131,6 +136,7 @@ class Library {
  private:
   struct KernelRecord {
     const void* typed = nullptr;
+    const void* checked = nullptr;  // the same for devices of plugins; null: there is no other
     BoxedFn boxed = nullptr;
     void* self = nullptr;
     SignatureInfo signature{};
@@ -144,8 +150,9 @@ class Library {
     return {.boxed = kernel.function, .self = kernel.self};
   }
   template <typename F>
-  static KernelRecord record_typed(SignatureInfo signature, F* function) {
+  static KernelRecord record_typed(SignatureInfo signature, F* function, F* checked = nullptr) {
     return {.typed = reinterpret_cast<const void*>(function),
+            .checked = reinterpret_cast<const void*>(checked),
             .boxed = signature.boxed,
             .signature = signature};
   }
@@ -158,7 +165,8 @@ class Library {
   static KernelRecord record_guarded() {
     using Signature = typename Traits::Signature;
     return record_typed(SignatureOf<Signature>::info(),
-                        &detail::Guarded<F, Traits, Signature>::call);
+                        &detail::Guarded<F, Traits, Signature>::call,
+                        &detail::Guarded<F, Traits, Signature>::call_checked);
   }
   template <auto Function>
   static KernelRecord record_of(Fn<Function>) {

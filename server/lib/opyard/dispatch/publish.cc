@@ -19,6 +19,12 @@ namespace {
 // A table that keeps its kernels alive.
 struct OwnedTable : OperatorTable {
   std::vector<KernelPtr> alive;
+  // The next older kernel at the same key, for those that have one: they may call it.
+  struct Covered {
+    const Kernel* by;
+    KernelPtr kernel;
+  };
+  std::vector<Covered> covered;
   // The last signature that was found to fit, by its hash, where there are boxed kernels only. Its
   // address may be another's once the caller's file is unmapped.
   mutable std::atomic<size_t> fitting{0};
@@ -162,8 +168,29 @@ Registry::TablePtr Registry::build_table(const OperatorEntry& entry) {
     table->typed[i] = table->typed[0];
   }
   finish_masks(*table);
+  const Registrations& all = entry.state_.kernels;
+  for (size_t i = 0; i + 1 < all.size(); ++i) {
+    if (all[i].key == all[i + 1].key) {
+      table->covered.push_back({all[i].kernel.get(), all[i + 1].kernel});
+    }
+  }
   if (signature.owner) keep_alive(signature.owner);
   return {table.release(), &OwnedTable::destroy};
+}
+
+KernelPtr shadowed_in(const OperatorTable& table, const Kernel& kernel) {
+  for (const auto& each : static_cast<const OwnedTable&>(table).covered) {
+    if (each.by == &kernel) return each.kernel;
+  }
+  return {};
+}
+
+bool has_kernel(const OperatorTable& table, const Kernel& kernel) noexcept {
+  const auto& owned = static_cast<const OwnedTable&>(table);
+  const auto is_it = [&](const auto& each) { return each.kernel.get() == &kernel; };
+  return std::any_of(owned.covered.begin(), owned.covered.end(), is_it) ||
+         std::any_of(owned.alive.begin(), owned.alive.end(),
+                     [&](const KernelPtr& each) { return each.get() == &kernel; });
 }
 
 namespace {

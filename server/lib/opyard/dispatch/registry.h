@@ -65,8 +65,6 @@ class Registry {
   const OperatorEntry* kernel_op(const OperatorEntry& entry);
   // The kernel at the key itself, alias keys too, else the key's fallback; null when there is none.
   KernelPtr direct_kernel(const OperatorEntry& entry, DispatchKey key);
-  // The next older kernel below one that is registered; null when there is none.
-  KernelPtr shadowed_by(const OperatorEntry& entry, const Kernel& kernel);
   std::vector<std::string> dangling_impls();
   uint64_t add_listener(OperatorListener listener);
   void remove_listener(uint64_t id) noexcept;
@@ -205,6 +203,11 @@ class Registry {
 
 // Raises INVALID_ARGUMENT ("mismatch") unless a typed call with this signature fits the table.
 void check_typed_call(const OperatorTable& table, const SignatureInfo& signature);
+
+// The next older kernel below `kernel` as the table's snapshot has it; null when there is none.
+KernelPtr shadowed_in(const OperatorTable& table, const Kernel& kernel);
+// The kernel may be called by whoever sees this table.
+bool has_kernel(const OperatorTable& table, const Kernel& kernel) noexcept;
 
 // Kernels that only raise (errors.cc); they see the call that failed.
 void raise_missing(const Kernel&, Keys keys, const IValue* in, uint32_t n_in, IValue*, uint32_t);

@@ -21,16 +21,6 @@ KernelPtr Registry::direct_kernel(const OperatorEntry& entry, DispatchKey key) {
   return fallback.empty() ? KernelPtr() : fallback.front();
 }
 
-KernelPtr Registry::shadowed_by(const OperatorEntry& entry, const Kernel& kernel) {
-  MutexLock lock(mutex_);
-  const Registrations& kernels = entry.state_.kernels;
-  for (size_t i = 0; i + 1 < kernels.size(); ++i) {
-    if (kernels[i].kernel.get() != &kernel) continue;
-    return kernels[i + 1].key == kernels[i].key ? kernels[i + 1].kernel : KernelPtr();
-  }
-  return {};
-}
-
 std::vector<std::string> Registry::dangling_impls() {
   MutexLock lock(mutex_);
   std::vector<std::string> names;

@@ -83,6 +83,22 @@ void check_by_value(std::string_view op, const SignatureInfo& signature, std::st
 // longhand.
 std::string demangle(const char* mangled);
 
+// For tensors among a kernel's arguments, in lists too: StorageImpl::check_usable().
+inline void check_memory_of(const Tensor& tensor) {
+  if (tensor.defined()) tensor.storage()->check_usable();
+}
+template <typename T>
+void check_memory_of(const T& argument) {
+  if constexpr (requires { argument.has_value(); }) {
+    if (argument.has_value()) check_memory_of(*argument);
+  } else if constexpr (requires { argument.begin(), argument.end(); }) {
+    using Element = std::remove_cvref_t<decltype(*argument.begin())>;
+    if constexpr (std::is_same_v<Element, Tensor> || requires(Element e) { e.has_value(); }) {
+      for (const auto& each : argument) check_memory_of(each);
+    }
+  }
+}
+
 // Makes R(*)(Keys, A…) out of what a person writes: a function pointer known at compile time or a
 // lambda without captures, with or without Keys in front.
 template <typename F>

@@ -32,6 +32,8 @@ class DeviceMemory final : public Allocator {
   void free(void* data, size_t bytes, Device device) noexcept override;
   // Waits for other generations' work around a change.
   void check_usable() const override;
+  // The same without waiting.
+  void check_kept() const;
   void copy(void* to, const void* from, size_t bytes, Device device) override;
 
   uint64_t bytes() const;
@@ -50,7 +52,6 @@ class DeviceMemory final : public Allocator {
     uint32_t device;
   };
   ~DeviceMemory() = default;
-  void check_kept() const;
   void* allocate_from(DeviceRuntime& server, uint64_t bytes, uint32_t device);
   bool has_block(void* data) const;
   bool keep_block(DeviceRuntime& server, void* data, Block block);

@@ -5,6 +5,7 @@
 
 #include "opyard/base/check.h"
 #include "opyard/core/ivalue.h"
+#include "opyard/plugin/device_memory.h"
 #include "opyard/plugin/host_extensions.h"
 #include "opyard/plugin/host_table.h"
 #include "opyard/plugin/records.h"
@@ -137,6 +138,14 @@ DlpackType dlpack_type(ScalarType type) {
   return {3, bits};
 }
 
+// Its memory may have been taken away. Without a wait: this may be asked on a device's own threads.
+void check_kept(const StorageImpl& storage) {
+  if (storage.device().is_cpu()) return;
+  if (const auto* memory = dynamic_cast<const DeviceMemory*>(storage.allocator())) {
+    memory->check_kept();
+  }
+}
+
 opyard_tensor_view view_of_tensor(const Tensor& tensor) {
   const Device device = tensor.device();
   const DlpackType type = dlpack_type(tensor.dtype());
@@ -166,7 +175,9 @@ int32_t view(opyard_tensor handle, opyard_tensor_view* view, uint64_t view_bytes
                  kInvalidArgument, "a view of ", view_bytes,
                  " bytes is wanted; it has to be a multiple of 8 from ",
                  uint32_t{OPYARD_DLTENSOR_SIZE}, " to 4096");
-    const opyard_tensor_view made = view_of_tensor(tensor_of(handle));
+    const Tensor tensor = tensor_of(handle);
+    check_kept(*tensor.storage());
+    const opyard_tensor_view made = view_of_tensor(tensor);
     const size_t known = std::min<size_t>(view_bytes, sizeof(made));
     std::memset(view, 0, view_bytes);
     std::memcpy(view, &made, known);
@@ -263,6 +274,7 @@ void storage_release(opyard_storage handle) {
 int32_t storage_data(opyard_storage handle, void** data, uint64_t* bytes, opyard_status* status) {
   return guarded(status, [&] {
     const Storage storage = storage_of_handle(handle);
+    check_kept(*storage);
     if (data) *data = storage->data();
     if (bytes) *bytes = storage->nbytes();
   });
