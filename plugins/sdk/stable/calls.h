@@ -77,6 +77,11 @@ class Op {
   opyard_op op_ = nullptr;
 };
 
+inline Tensor Tensor::contiguous() const {
+  if (is_contiguous()) return *this;
+  return Op("aten::clone").call<Tensor>(*this, MemoryFormat::kContiguous);
+}
+
 // The call that a kernel is in: what it takes as its first argument when it asks for it.
 class Call {
  public:

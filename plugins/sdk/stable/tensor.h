@@ -25,6 +25,8 @@ enum class DType : uint32_t {
   kBFloat16 = OPYARD_BFLOAT16,
 };
 
+enum class MemoryFormat : uint32_t { kContiguous, kPreserve, kChannelsLast, kChannelsLast3d };
+
 struct Device {
   uint32_t kind = OPYARD_DEVICE_CPU;
   int32_t index = -1;  // the current one of its kind
@@ -120,6 +122,9 @@ class Tensor {
   int64_t dim() const { return view().ndim; }
   int64_t numel() const { return view().numel; }
   bool is_contiguous() const { return view().flags & OPYARD_CONTIGUOUS; }
+  // Itself when its elements stand in a row, else a copy whose elements do: what a kernel gets may
+  // be any view. The copy is a call of aten::clone; UNIMPLEMENTED in a host without opyard.calls.
+  Tensor contiguous() const;
 
   // The first element. Raises INVALID_ARGUMENT when T is not the dtype or the tensor is not on the
   // host.

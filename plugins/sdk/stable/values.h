@@ -14,6 +14,7 @@
 //   int     int64_t                     float       double
 //   bool    bool                        Scalar      const Scalar&
 //   str     std::string_view, std::string            ScalarType  DType      Device  Device
+//   MemoryFormat  MemoryFormat
 //   T?      std::optional<T>
 //   T[]     std::vector<T>; for int, float, bool and Tensor also std::span<const T>, without a copy
 // Results: void, Tensor& (an argument), what owns what it holds, a std::tuple of these.
@@ -180,6 +181,11 @@ struct TypeOf<DType> : PlainType<DType, OPYARD_DTYPE> {
     if (value.tag == OPYARD_INT) return static_cast<DType>(value.payload);
     return read_plain(value, "ScalarType");
   }
+};
+template <>
+struct TypeOf<MemoryFormat> : PlainType<MemoryFormat, OPYARD_MEMORY_FORMAT> {
+  static std::string schema() { return "MemoryFormat"; }
+  static MemoryFormat read(const opyard_value& value) { return read_plain(value, "MemoryFormat"); }
 };
 template <>
 struct TypeOf<double> {

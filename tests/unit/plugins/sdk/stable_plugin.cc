@@ -9,8 +9,9 @@ namespace {
 using namespace opyard::stable;
 
 Tensor scale(const Tensor& x, double by) {
+  const Tensor row = x.contiguous();  // it may be any view
   Tensor y = Tensor::empty_like(x);
-  const float* from = x.data<const float>();
+  const float* from = row.data<const float>();
   float* to = y.data<float>();
   for (int64_t i = 0; i < x.numel(); ++i) to[i] = static_cast<float>(from[i] * by);
   return y;
@@ -62,6 +63,8 @@ int64_t add_sizes(const Tensor& x, int64_t n) { return x.sizes()[0] + n; }
 
 Tensor scale_by_call(const Tensor& x) { return Op("stable_test::scale").call<Tensor>(x, 3.0); }
 
+Tensor contiguous(const Tensor& x) { return x.contiguous(); }
+
 int freed = 0;
 Tensor on_own_memory(int64_t count) {
   static float memory[4] = {1, 2, 3, 4};
@@ -111,6 +114,7 @@ OPYARD_LIBRARY(stable_test, m) {
   m.def("shift(Tensor x, int n) -> int");
   m.impl("shift", "AutogradCPU", OPYARD_FN(twice_below));
   m.def("scale_by_call", OPYARD_FN(scale_by_call));
+  m.def("contiguous", OPYARD_FN(contiguous));
   m.def("on_own_memory(int count) -> Tensor", OPYARD_FN(on_own_memory));
   m.def("times_freed() -> int", OPYARD_FN(times_freed));
   m.def("hooks() -> str", OPYARD_FN(hooks));

@@ -4,6 +4,7 @@
 
 #include "opyard/dispatch/dispatcher.h"
 #include "opyard/plugin/host_table.h"
+#include "opyard/yard.h"
 #include "tests/unit/dispatch/support.h"
 #include "tests/unit/plugins/sdk/own_note.h"
 
@@ -68,6 +69,31 @@ TEST_F(Stable, ItsKernelsAreCalledBoxedAndTyped) {
       dispatcher.call<Tensor, const Tensor&, double>(dispatcher.get("stable_test::scale"), x, 3.0);
   EXPECT_EQ(typed.data<float>()[0], 3.0f);
   EXPECT_TRUE(dispatcher.get("stable_test::scale").attributes().has_tag("pointwise"));
+}
+
+// The matrix {{1, 2, 3}, {4, 5, 6}}, of which a row is in a row and a column is not.
+TEST_F(Stable, AViewIsPutInARowWhereItIsNot) {
+  YardOptions options;
+  options.plugin_dirs = {PLUGIN_DIR};
+  Yard yard(options);
+  yard.load_plugin("cpu");  // whose kernel copies for aten::clone
+  const Tensor x = floats({1, 2, 3, 4, 5, 6});
+  const Tensor column = call("scale", {view_of(x, {2}, {3}, 1), 2.0})[0].to_tensor();
+  EXPECT_EQ(column.data<float>()[0], 4.0f);
+  EXPECT_EQ(column.data<float>()[1], 10.0f);
+  const Tensor turned = call("scale", {view_of(x, {3, 2}, {1, 3}, 0), 2.0})[0].to_tensor();
+  EXPECT_EQ(turned.data<float>()[1], 8.0f);
+  EXPECT_EQ(turned.data<float>()[4], 6.0f);
+  EXPECT_TRUE(call("contiguous", {x})[0].to_tensor().is_same(x));
+  const Tensor row = view_of(x, {3}, {1}, 3);
+  EXPECT_TRUE(call("contiguous", {row})[0].to_tensor().is_same(row));
+  const Tensor copy = call("contiguous", {view_of(x, {2}, {3}, 2)})[0].to_tensor();
+  EXPECT_TRUE(copy.is_contiguous());
+  EXPECT_EQ(copy.data<float>()[1], 6.0f);
+  EXPECT_EQ(copy.unsafe_impl()->use_count(), 1u);
+  EXPECT_EQ(x.unsafe_impl()->use_count(), 1u);
+  EXPECT_EQ(to_string(dispatcher.get("stable_test::contiguous").schema()),
+            "stable_test::contiguous(Tensor _0) -> (Tensor)");
 }
 
 TEST_F(Stable, AnArgumentIsWrittenToAndGivenBack) {
