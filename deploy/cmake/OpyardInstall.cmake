@@ -26,5 +26,9 @@ install(FILES "${PROJECT_BINARY_DIR}/opyardConfig.cmake" "${PROJECT_BINARY_DIR}/
   "${CMAKE_CURRENT_LIST_DIR}/OpyardAddPlugin.cmake" "${CMAKE_CURRENT_LIST_DIR}/OpyardLintPlugin.cmake"
   "${CMAKE_CURRENT_LIST_DIR}/opyard_plugin.exports" DESTINATION ${OPYARD_PACKAGE_DIR})
 
+set(OPYARD_NO_UNIQUE_FLAG "")
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(OPYARD_NO_UNIQUE_FLAG " -fno-gnu-unique")
+endif()
 configure_file("${CMAKE_CURRENT_LIST_DIR}/opyard.pc.in" "${PROJECT_BINARY_DIR}/opyard.pc" @ONLY)
 install(FILES "${PROJECT_BINARY_DIR}/opyard.pc" DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig)

@@ -8,7 +8,8 @@ if(NOT result EQUAL 0)
   message(NOTICE "${refused}")  # as it is; errors are broken into lines
   message(FATAL_ERROR "no host would take this plugin")
 endif()
-string(REGEX MATCHALL "(stays|warning) +[^\n]+" remarks "${said}")
+string(REPLACE ";" "\\;" said "${said}")  # it ends no element of the list
+string(REGEX MATCHALL "(stays|warning|remark) +[^\n]+" remarks "${said}")
 foreach(remark IN LISTS remarks)
   message(STATUS "opyard lint: ${remark}")
 endforeach()

@@ -14,6 +14,7 @@
 #include "checks.h"
 #include "life.h"
 #include "opyard/base/check.h"
+#include "opyard/base/fingerprint.h"
 #include "opyard/plugin/describe.h"
 #include "opyard/plugin/lint.h"
 #include "opyard/plugin/probe.h"
@@ -122,6 +123,16 @@ void print_list(const char* title, const std::vector<std::string>& texts) {
   for (const std::string& text : texts) std::printf("%-10s %s\n", title, text.c_str());
 }
 
+// Typed kernels of another build are refused when they are loaded; their author hears of it here.
+void warn_of_another_build(const std::string& theirs) {
+  constexpr const char* kOwn = OPYARD_BUILD_FINGERPRINT;
+  if (theirs.empty() || theirs == kOwn) return;
+  std::printf(
+      "%-10s It was built against other headers or with another compiler ('%s') than this library "
+      "('%s'), which refuses its C++ kernels.\n",
+      "warning", theirs.c_str(), kOwn);
+}
+
 int lint(const std::string& path) {
   const plugin::LintReport report = plugin::lint(path);
   const plugin::NoteFacts& note = report.note;
@@ -132,6 +143,7 @@ int lint(const std::string& path) {
   print_list("pinned", report.pinned_dependencies);
   print_list("stays", report.pins);
   print_list("warning", report.warnings);
+  warn_of_another_build(note.fingerprint);
   print_list("remark", report.remarks);
   return 0;
 }

@@ -151,6 +151,25 @@ TEST_P(ZooFile, IsRefused) {
 INSTANTIATE_TEST_SUITE_P(Files, ZooFile, ::testing::ValuesIn(kSpoilt),
                          [](const auto& info) { return info.param.name; });
 
+TEST(ZooFiles, ABuildForAnotherLibraryIsWarnedOf) {
+  const Folder folder;
+  const std::string path = folder.path + "/other_build.so";
+  std::string bytes = read_file(path_of("typed_throws_own"));
+  const size_t at = note_at(bytes) + offsetof(opyard_note, fingerprint);
+  const std::string own(bytes.data() + at);
+  ASSERT_FALSE(own.empty());
+  write_file(path, bytes);
+  const Said same = run_worker({"lint", path});
+  EXPECT_EQ(same.status, 0);
+  EXPECT_EQ(same.text.find(own), std::string::npos) << same.text;
+  bytes[at] = '?';
+  write_file(path, bytes);
+  const Said other = run_worker({"lint", path});
+  EXPECT_EQ(other.status, 0);
+  EXPECT_SAYS(other.text, "warning    It was built against other headers");
+  EXPECT_SAYS(other.text, "('?" + own.substr(1) + "') than this library ('" + own + "')");
+}
+
 TEST(ZooFiles, CutAtEveryPageTheyAreRefused) {
   const Folder folder;
   UnderTraffic host;

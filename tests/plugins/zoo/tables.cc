@@ -52,8 +52,11 @@ constexpr std::array kRows = {
 std::vector<Animal> table_animals() {
   std::vector<Animal> made;
   for (const Row& row : kRows) {
-    made.push_back(
-        {.name = row.animal, .probe = {Life::kFails, row.says}, .load = {row.code, row.says}});
+    // Their notes say that another build made them, which the lint warns of.
+    made.push_back({.name = row.animal,
+                    .lint = {.says = "another build"},
+                    .probe = {Life::kFails, row.says},
+                    .load = {row.code, row.says}});
   }
   return made;
 }
