@@ -20,6 +20,7 @@ struct PluginOptions {
   std::string name;  // of the plugin that takes the slot's place
   std::string load;  // … that is to be loaded
   bool kernels = false;
+  bool all = false;  // list: closed and failed generations, too
   double hits_seconds = 0;
   client::PluginChangeOptions change;
   bool no_probe = false;

@@ -136,7 +136,8 @@ class CommandLine {
                     "user's own socket)");
     app_.add_flag("--local", options_.local, "use the library in this process, no daemon");
     app_.add_option("--plugin-dir", options_.plugin_dirs,
-                    "with --local: where plugins are, may be repeated (default: the library's own)")
+                    "with --local: where plugins are, may be repeated (replaces the default, the "
+                    "library's own folder)")
         ->allow_extra_args(false);
     app_.add_option("--plugin", options_.plugins,
                     "with --local: a plugin to load, may be repeated (default: cpu; naming any "
@@ -263,6 +264,8 @@ class CommandLine {
     CLI::App* list = add(*plugin, "list", kPluginListHelp, &plugin_list);
     list->add_option("SLOT", wanted.slot, "this slot only");
     list->add_flag("--kernels", wanted.kernels, "a line for every kernel");
+    list->add_flag("--all", wanted.all,
+                   "closed and failed generations, too, and warnings in full length");
     list->add_option("--hits", wanted.hits_seconds,
                      "first count for so many seconds, at most 60, which calls enter each")
         ->expected(1);

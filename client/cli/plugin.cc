@@ -88,7 +88,7 @@ int plugin_list(const Options& options, std::ostream& out) {
   if (options.json) {
     out << to_json(list);
   } else {
-    out << pretty(list, output_width()) << pretty_kernels(list);
+    out << pretty(list, output_width(), wanted.all) << pretty_kernels(list, wanted.all);
   }
   return 0;
 }

@@ -163,6 +163,20 @@ std::string wrapped(const std::string& text, size_t indent, uint32_t width) {
   return out + "\n";
 }
 
+constexpr std::string_view kWarning = "warning: ";
+
+// One line of at most `width` columns; the whole text in more of them is for those who ask.
+std::string cut(const std::string& text, size_t indent, uint32_t width) {
+  const size_t most = width == 0 ? ~size_t{0} : std::max<size_t>(width, kNarrowest);
+  if (indent + columns_of(text) <= most) return std::string(indent, ' ') + text + "\n";
+  size_t end = 0;
+  for (size_t columns = indent + 1; end < text.size(); ++end) {
+    const bool begins = (static_cast<unsigned char>(text[end]) & 0xC0) != 0x80;
+    if (begins && ++columns > most) break;
+  }
+  return std::string(indent, ' ') + text.substr(0, end) + "…\n";
+}
+
 // What may be the same for all builds of a plugin.
 std::vector<std::string> traits(const PluginGeneration& one) {
   std::vector<std::string> out;
@@ -171,7 +185,7 @@ std::vector<std::string> traits(const PluginGeneration& one) {
     out.push_back("pinned dependencies: " + joined(one.pinned_dependencies));
   }
   if (one.probe.starts_with("not")) out.push_back(one.probe);
-  for (const std::string& warning : one.warnings) out.push_back("warning: " + warning);
+  for (const std::string& warning : one.warnings) out.push_back(str_cat(kWarning, warning));
   return out;
 }
 
@@ -236,7 +250,7 @@ std::string line_of(const Row& row, const std::array<size_t, kColumns.size()>& w
   return line + "\n";
 }
 
-std::string table_of(const PluginList& list, uint32_t width) {
+std::string table_of(const PluginList& list, uint32_t width, bool all_text) {
   std::vector<Row> rows;
   for (const PluginSlot& slot : list.slots) {
     for (const PluginGeneration& one : slot.generations) {
@@ -256,10 +270,27 @@ std::string table_of(const PluginList& list, uint32_t width) {
       if (is_over(one)) continue;
       std::vector<std::string> all = traits(one);
       if (std::exchange(said, all) == all) continue;  // as of the generation above
-      for (const std::string& trait : all) out += wrapped(trait, kIndent, width);
+      for (const std::string& trait : all) {
+        const bool whole = all_text || !trait.starts_with(kWarning);
+        out += whole ? wrapped(trait, kIndent, width) : cut(trait, kIndent, width);
+      }
     }
   }
   return out;
+}
+
+// Takes away generations that are over, and slots without another. How many generations that are.
+size_t drop_ended(PluginList* list) {
+  size_t dropped = 0;
+  for (PluginSlot& slot : list->slots) dropped += std::erase_if(slot.generations, is_over);
+  std::erase_if(list->slots, [](const PluginSlot& slot) { return slot.generations.empty(); });
+  return dropped;
+}
+
+// "allow_loss" as it is typed.
+std::string option_of(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name.starts_with("--") ? name : "--" + name;
 }
 
 // What a person may want to do about the generation that was active.
@@ -268,7 +299,11 @@ std::string what_next(const client::PluginChange& change) {
     return str_cat(": opyard plugin rollback ", change.slot, " brings it back");
   }
   if (change.old_state == "closed") return " (unmapped, as was checked)";
-  return str_cat(": opyard plugin list ", change.slot, " shows what it waits for");
+  const std::string waits =
+      str_cat(": opyard plugin list ", change.slot, " shows what it waits for");
+  if (change.old_state != "zombie") return waits;
+  return waits + "; it stays in memory until that is over, or until opyardd ends" +
+         (change.new_generation == 0 ? "; the slot can be loaded again" : "");
 }
 
 std::string one_change(const client::PluginChangeUnderWay& change) {
@@ -293,8 +328,10 @@ void add_hits(const PluginList& counted, PluginList* list) {
   }
 }
 
-std::string pretty(const PluginList& list, uint32_t width) {
-  std::string out = list.slots.empty() ? "no plugin is loaded\n" : table_of(list, width);
+std::string pretty(const PluginList& whole, uint32_t width, bool all) {
+  PluginList list = whole;
+  const size_t dropped = all ? 0 : drop_ended(&list);
+  std::string out = list.slots.empty() ? "no plugin is loaded\n" : table_of(list, width, all);
   out += "\n";
   std::vector<std::string> changes;
   for (const client::PluginChangeUnderWay& one : list.under_way) {
@@ -314,14 +351,20 @@ std::string pretty(const PluginList& list, uint32_t width) {
   if (!list.available.empty()) {
     out += wrapped("can be loaded: " + joined(list.available), 0, width);
   }
+  if (dropped > 0) {
+    out += wrapped(str_cat("not shown: ", dropped,
+                           dropped == 1 ? " generation that is" : " generations that are",
+                           " closed or failed (--all)"),
+                   0, width);
+  }
   return out;
 }
 
-std::string pretty_kernels(const PluginList& list) {
+std::string pretty_kernels(const PluginList& list, bool all) {
   std::string out;
   for (const PluginSlot& slot : list.slots) {
     for (const PluginGeneration& one : slot.generations) {
-      if (one.kernels.empty()) continue;
+      if (one.kernels.empty() || (!all && is_over(one))) continue;
       out += str_cat("\n", slot.name, ", generation ", one.number, " (", one.state, ")\n");
       size_t op = 0;
       size_t key = 0;
@@ -372,7 +415,7 @@ std::string pretty(const std::vector<client::PluginDifference>& differences) {
       out += str_cat(": ", one.before.empty() ? "nothing" : one.before, " -> ",
                      one.after.empty() ? "nothing" : one.after);
     }
-    if (!one.needs.empty()) out += str_cat("  (needs ", one.needs, ")");
+    if (!one.needs.empty()) out += str_cat("  (needs ", option_of(one.needs), ")");
     out += "\n";
   }
   return out;

@@ -12,10 +12,11 @@ namespace opyard::cli {
 void add_hits(const client::PluginList& counted, client::PluginList* list);
 
 // The slots as a table for people, what is not as it should be below each generation. `width`: most
-// columns of a line; 0: as many as it takes.
-std::string pretty(const client::PluginList& list, uint32_t width);
-// The kernels of every generation that has some listed.
-std::string pretty_kernels(const client::PluginList& list);
+// columns of a line; 0: as many as it takes. `all`: closed and failed ones, too, and warnings in
+// full length; otherwise those are counted only, and a warning is cut to its line.
+std::string pretty(const client::PluginList& list, uint32_t width, bool all);
+// The kernels of every generation that has some listed; of closed and failed ones with `all`.
+std::string pretty_kernels(const client::PluginList& list, bool all);
 // `verb` is "loaded", "swapped", "unloaded" or "rolled back".
 std::string pretty(const client::PluginChange& change, const std::string& verb);
 std::string pretty(const std::vector<client::PluginDifference>& differences);

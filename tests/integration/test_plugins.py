@@ -180,12 +180,15 @@ def test_keep_warm_says_how_long(daemon: Daemon) -> None:
     while states(daemon)[1] != "closed" and time.monotonic() < end:
         time.sleep(0.02)
     assert states(daemon)[1] == "closed"
+    shown = plugin(daemon, "list").stdout
+    assert " closed  " not in shown and "not shown: 1 generation that is closed or failed (--all)" in shown
+    assert any(line.split()[:2] == ["1", "closed"] for line in plugin(daemon, "list", "--all").stdout.splitlines())
     assert "FAILED_PRECONDITION" in plugin(daemon, "rollback", "cpu").stderr
 
 
 REFUSALS = [
     (["load", "../plugins/libopyard_plugin_cpu"], "INVALID_ARGUMENT", "letters, digits"),
-    (["load", str(PLUGIN)], "INVALID_ARGUMENT", "letters, digits"),
+    (["load", str(PLUGIN)], "INVALID_ARGUMENT", f"--plugin-dir {PLUGIN.parent} --plugin cpu"),
     (["load", "secret.so"], "INVALID_ARGUMENT", "letters, digits"),
     (["load", "nothing"], "NOT_FOUND", "there are: cpu, cpu_new, cut, text"),
     (["load", "cpu_new"], "ALREADY_EXISTS", "swap it"),

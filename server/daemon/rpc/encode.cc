@@ -129,6 +129,9 @@ void encode_value(const IValue& value, v1::Value* out) {
     case Tag::kList:
     case Tag::kTuple:
       return encode_items(value, out);
+    case Tag::kTensor:
+      if (!value.to_tensor().defined()) return out->set_none(true);
+      [[fallthrough]];
     default:
       return out->set_string_value(wire_text(describe(value)));
   }

@@ -73,7 +73,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 
 TEST(PluginListText, ATableForPeople) {
   EXPECT_EQ(
-      pretty(busy_list(), 0),
+      pretty(busy_list(), 0, false),
       R"(SLOT  GEN  STATE    AGE  KERNELS              HITS          LEASES     NAME  VERSION  HASH
 cpu     3  active  12 s  271 typed            12,345 typed  -          cpu   0.1.0    0011223344556677
         2  warm    12 s  271 typed            -             -          cpu   0.1.0    0011223344556677
@@ -96,26 +96,26 @@ can be loaded: axpby, cpu, toy
 
 TEST(PluginListText, FitsItsTerminal) {
   for (const uint32_t width : {80u, 100u, 160u}) {
-    for (const std::string& line : lines_of(pretty(busy_list(), width))) {
+    for (const std::string& line : lines_of(pretty(busy_list(), width, false))) {
       EXPECT_LE(columns(line), width) << line;
     }
   }
-  const std::string narrow = pretty(busy_list(), 80);
+  const std::string narrow = pretty(busy_list(), 80, false);
   EXPECT_THAT(narrow, HasSubstr("NAME")) << "what commands take is always there";
   EXPECT_THAT(narrow, Not(HasSubstr("HASH")));
   EXPECT_THAT(narrow, HasSubstr("    not unloaded: 2 leases on its storage"));
-  EXPECT_THAT(pretty(busy_list(), 160), HasSubstr("HASH"));
+  EXPECT_THAT(pretty(busy_list(), 160, false), HasSubstr("HASH"));
 }
 
 TEST(PluginListText, NothingToTellTakesNoRoom) {
   PluginList list;
   list.slots = {PluginSlot{"cpu", "", "", 1, 0, 0, {generation(1, "active", 0)}}};
-  const std::string text = pretty(list, 0);
+  const std::string text = pretty(list, 0, false);
   EXPECT_THAT(text, Not(HasSubstr("HITS")));
   EXPECT_THAT(text, Not(HasSubstr("LEASES")));
   EXPECT_THAT(text, Not(HasSubstr("under way")));
   EXPECT_THAT(text, Not(HasSubstr("not unloaded")));
-  EXPECT_THAT(pretty(PluginList{}, 80), HasSubstr("no plugin is loaded"));
+  EXPECT_THAT(pretty(PluginList{}, 80, false), HasSubstr("no plugin is loaded"));
 }
 
 TEST(PluginListText, WhatAllBuildsShareIsSaidOnce) {
@@ -125,7 +125,7 @@ TEST(PluginListText, WhatAllBuildsShareIsSaidOnce) {
   for (PluginGeneration& one : generations) one.warnings = {"leaves keys"};
   generations[2].warnings = {"leaves threads"};
   list.slots = {PluginSlot{"cpu", "", "", 3, 0, 0, generations}};
-  const std::string text = pretty(list, 0);
+  const std::string text = pretty(list, 0, false);
   EXPECT_EQ(text.find("leaves keys"), text.rfind("leaves keys"));
   EXPECT_THAT(text, HasSubstr("leaves threads"));
 }
@@ -136,9 +136,43 @@ TEST(PluginListText, FailedOnesSayWhy) {
   failed.last_error = "init refused: no such device";
   failed.warnings = {"exports 3 symbols beside its entry"};
   list.slots = {PluginSlot{"toy", "", "", 0, 0, 1, {failed}}};
-  const std::string text = pretty(list, 80);
+  const std::string text = pretty(list, 80, true);
   EXPECT_THAT(text, HasSubstr("    failed: init refused: no such device\n"));
   EXPECT_THAT(text, Not(HasSubstr("warning"))) << "it is over";
+}
+
+TEST(PluginListText, WhatIsOverIsCountedOnly) {
+  PluginList list = busy_list();
+  list.slots[0].generations.push_back(generation(0, "closed", 1000));
+  list.slots.push_back(PluginSlot{"gone", "", "", 0, 0, 1, {generation(9, "failed", 1000)}});
+  list.slots[2].generations[0].kernels = {{"gone::f", "CPU", true, ""}};
+  const std::string text = pretty(list, 0, false);
+  EXPECT_THAT(text, Not(HasSubstr("closed  ")));
+  EXPECT_THAT(text, Not(HasSubstr("gone")));
+  EXPECT_THAT(text, HasSubstr("zombie"));
+  EXPECT_THAT(text, HasSubstr("\nnot shown: 2 generations that are closed or failed (--all)\n"));
+  EXPECT_EQ(pretty_kernels(list, false), "");
+  const std::string all = pretty(list, 0, true);
+  EXPECT_THAT(all, HasSubstr("closed  "));
+  EXPECT_THAT(all, HasSubstr("gone    9  failed"));
+  EXPECT_THAT(all, Not(HasSubstr("not shown")));
+  EXPECT_THAT(pretty_kernels(list, true), HasSubstr("gone::f"));
+  list.slots.erase(list.slots.begin(), list.slots.begin() + 2);
+  EXPECT_THAT(pretty(list, 0, false), HasSubstr("no plugin is loaded"));
+  EXPECT_THAT(pretty(list, 0, false), HasSubstr("not shown: 1 generation that is closed"));
+}
+
+TEST(PluginListText, WarningsTakeOneLine) {
+  PluginList list;
+  PluginGeneration one = generation(1, "active", 0);
+  one.warnings = {"defines ünique symbols: " + std::string(200, 'x') + " last"};
+  list.slots = {PluginSlot{"cpu", "", "", 1, 0, 0, {one}}};
+  const std::string text = pretty(list, 80, false);
+  EXPECT_THAT(text, Not(HasSubstr("last")));
+  EXPECT_EQ(columns(lines_of(text)[2]), 80u) << text;
+  EXPECT_THAT(lines_of(text)[2], ::testing::EndsWith("x…"));
+  EXPECT_THAT(pretty(list, 0, false), HasSubstr("x last\n")) << "no terminal";
+  EXPECT_THAT(pretty(list, 80, true), HasSubstr("last\n"));
 }
 
 TEST(PluginListText, KernelsOneByOne) {
@@ -146,7 +180,7 @@ TEST(PluginListText, KernelsOneByOne) {
   PluginGeneration one = generation(1, "active", 0);
   one.kernels = {{"aten::add.Tensor", "CPU", true, ""}, {"_", "AutogradCPU", false, "in C"}};
   list.slots = {PluginSlot{"cpu", "", "", 1, 0, 0, {one}}};
-  EXPECT_EQ(pretty_kernels(list),
+  EXPECT_EQ(pretty_kernels(list, false),
             "\ncpu, generation 1 (active)\n"
             "  aten::add.Tensor  CPU          typed\n"
             "  _                 AutogradCPU  boxed: in C\n");
@@ -161,9 +195,9 @@ TEST(PluginListText, HitsThatWereCounted) {
   add_hits(counted, &list);
   EXPECT_EQ(list.slots[0].generations[0].hits_typed, 0u) << "it came later";
   EXPECT_EQ(list.slots[0].generations[1].hits_boxed, 7u);
-  EXPECT_THAT(pretty(list, 0), HasSubstr("7 boxed"));
-  EXPECT_THAT(pretty(list, 0), HasSubstr("271 typed            0        -"));
-  EXPECT_THAT(pretty(list, 0), HasSubstr("hits counted for 5.0 s\n"));
+  EXPECT_THAT(pretty(list, 0, false), HasSubstr("7 boxed"));
+  EXPECT_THAT(pretty(list, 0, false), HasSubstr("271 typed            0        -"));
+  EXPECT_THAT(pretty(list, 0, false), HasSubstr("hits counted for 5.0 s\n"));
 }
 
 TEST(PluginChangeText, SaysWhatIsActiveAndHowToGoBack) {
@@ -184,11 +218,19 @@ TEST(PluginChangeText, SaysWhatIsActiveAndHowToGoBack) {
   EXPECT_THAT(
       pretty(change, "unloaded"),
       HasSubstr("generation 1 is retiring: opyard plugin list cpu shows what it waits for\n"));
+  change.old_state = "zombie";
+  EXPECT_THAT(
+      pretty(change, "unloaded"),
+      HasSubstr("generation 1 is zombie: opyard plugin list cpu shows what it waits for; it "
+                "stays in memory until that is over, or until opyardd ends; the slot can be "
+                "loaded again\n"));
+  change.new_generation = 2;
+  EXPECT_THAT(pretty(change, "swapped"), HasSubstr("or until opyardd ends\n"));
 }
 
 TEST(PluginDiffText, OneLineEach) {
   EXPECT_EQ(pretty(std::vector<client::PluginDifference>{}), "no differences\n");
-  EXPECT_EQ(pretty({{"kernel-lost", "aten::a at CPU", "", "", "--allow-loss"},
+  EXPECT_EQ(pretty({{"kernel-lost", "aten::a at CPU", "", "", "allow_loss"},
                     {"flags", "version", "1.0", "1.1", ""}}),
             "kernel-lost  aten::a at CPU  (needs --allow-loss)\n"
             "flags        version: 1.0 -> 1.1\n");

@@ -33,6 +33,12 @@ TEST(EncodeValueTest, ReadsBack) {
   }
 }
 
+TEST(EncodeValueTest, AnUndefinedTensorIsNone) {
+  v1::Value message;
+  encode_value(IValue(Tensor()), &message);
+  EXPECT_EQ(message.kind_case(), v1::Value::kNone);
+}
+
 TEST(EncodeMetaTest, SaysWhatATensorIs) {
   const Tensor base = make_tensor({2, 3}, ScalarType::kInt16);
   const Tensor view = view_of(base, {3}, {1}, 3);

@@ -69,6 +69,21 @@ TEST_F(PluginDirsTest, OnlyPlainNames) {
   EXPECT_EQ(error_of(dirs(), std::string(64, 'x')).code(), Code::kNotFound);
 }
 
+TEST_F(PluginDirsTest, WhoGivesAFileIsToldTheName) {
+  const auto hint = [](std::string_view name) {
+    const std::string text = error_of(PluginDirs({"/nowhere"}), name).message();
+    const size_t at = text.find("; a plugin is named, not located: ");
+    return at == text.npos ? std::string() : text.substr(at + 34);
+  };
+  EXPECT_EQ(hint("./b/libopyard_plugin_x.so"), "--plugin-dir ./b --plugin x");
+  EXPECT_EQ(hint("b/x"), "--plugin-dir b --plugin x");
+  EXPECT_EQ(hint("libopyard_plugin_x.so"), "--plugin x");
+  EXPECT_EQ(hint("/"), "--plugin-dir DIR --plugin NAME");
+  EXPECT_EQ(hint("a\nb/x"), "--plugin-dir DIR --plugin NAME");
+  EXPECT_EQ(hint(std::string(300, 'a') + "/x"), "--plugin-dir DIR --plugin NAME");
+  EXPECT_EQ(hint("a b"), "");
+}
+
 TEST_F(PluginDirsTest, WhatIsMissingIsToldWithWhatIsThere) {
   make("b/libopyard_plugin_toy.so");
   std::filesystem::create_directory(base_ + "/a/libopyard_plugin_dir.so");

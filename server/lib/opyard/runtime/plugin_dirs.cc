@@ -18,6 +18,7 @@ namespace fs = std::filesystem;
 constexpr std::string_view kPrefix = "libopyard_plugin_";
 constexpr std::string_view kSuffix = ".so";
 constexpr size_t kLongestName = 64;
+constexpr size_t kLongestDir = 200;  // in a message
 
 // A function of ours, whose address tells where libopyard lies.
 void landmark() {}
@@ -41,6 +42,22 @@ bool is_plain_name(std::string_view name) {
                      [](unsigned char c) { return std::isalnum(c) != 0 || c == '_' || c == '-'; });
 }
 
+// For who gives a file: the options that name what lies there. Empty for anything else.
+std::string how_to_name(std::string_view text) {
+  const size_t slash = text.rfind('/');
+  const std::string_view dir = slash == text.npos ? "" : text.substr(0, slash);
+  std::string_view name = slash == text.npos ? text : text.substr(slash + 1);
+  if (slash == text.npos && !name.ends_with(kSuffix)) return {};
+  if (name.ends_with(kSuffix)) name.remove_suffix(kSuffix.size());
+  if (name.starts_with(kPrefix)) name.remove_prefix(kPrefix.size());
+  const bool plain = std::all_of(dir.begin(), dir.end(), [](unsigned char c) { return c > ' '; });
+  if (!is_plain_name(name) || !plain || dir.size() > kLongestDir) {
+    return "; a plugin is named, not located: --plugin-dir DIR --plugin NAME";
+  }
+  return str_cat("; a plugin is named, not located: ", dir.empty() ? "" : "--plugin-dir ", dir,
+                 dir.empty() ? "" : " ", "--plugin ", name);
+}
+
 std::string joined(const std::vector<std::string>& texts) {
   std::string all;
   for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
@@ -55,7 +72,7 @@ PluginDirs::PluginDirs(std::vector<std::string> dirs)
 std::string PluginDirs::find(std::string_view name) const {
   OPYARD_CHECK(is_plain_name(name), kInvalidArgument,
                "a plugin's name has letters, digits, '_' and '-', not '",
-               name.substr(0, kLongestName), "'");
+               name.substr(0, kLongestName), "'", how_to_name(name));
   for (const std::string& dir : dirs_) {
     std::string path = str_cat(dir, "/", kPrefix, name, kSuffix);
     if (std::error_code error; fs::is_regular_file(path, error)) return path;
