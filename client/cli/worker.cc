@@ -138,7 +138,8 @@ CheckVerdict run_check(const std::string& name, const std::string& file, uint64_
                        milliseconds patience,
                        const std::function<void(uint64_t done, uint64_t of)>& progress) {
   const auto start = steady_clock::now();
-  CheckVerdict verdict{name, false, 0, {}, {}};
+  CheckVerdict verdict;
+  verdict.name = name;
   Report report(progress);
   const ChildEnd end =
       run_child({find_worker(), "check", name, file, std::to_string(cycles)}, patience,
@@ -148,6 +149,7 @@ CheckVerdict run_check(const std::string& name, const std::string& file, uint64_
                                  : str_cat("it was still ", report.step(), " after ",
                                            patience.count() / 1000.0, " s");
   }
+  verdict.started = report.step() != "starting" && report.step() != "loading it";
   verdict.ms = static_cast<uint64_t>(
       std::chrono::duration_cast<milliseconds>(steady_clock::now() - start).count());
   return verdict;

@@ -29,6 +29,8 @@ std::vector<CheckName> worker_checks();
 struct CheckVerdict {
   std::string name;
   bool passed = false;
+  bool ran = true;       // false: nothing was found out, `reason` says why
+  bool started = false;  // the plugin, as far as the worker has told: its loading was over
   uint64_t ms = 0;
   std::string reason;
   std::vector<std::string> remarks;

@@ -12,6 +12,7 @@ namespace opyard::worker {
 namespace {
 
 constexpr size_t kSoundCalls = 8;
+constexpr size_t kLongestReason = 200;
 
 // Which backend's tensors a kernel at this key is for.
 Device device_of(DispatchKey key) {
@@ -51,14 +52,61 @@ std::string difference(const Stack& real, const Stack& expected) {
   return {};
 }
 
+// One result alone: among several, undefined ones are those that were not asked for.
+std::string undefined_result(const Callee& callee, const Stack& results) {
+  const std::vector<Argument>& returns = callee.op.schema().returns;
+  if (returns.size() != 1 || results.size() != 1) return {};
+  const SchemaType& type = returns[0].type;
+  if (type.base != BaseType::kTensor || type.is_list || type.is_optional()) return {};
+  const bool undefined = results[0].is(Tag::kTensor) && !results[0].to_tensor().defined();
+  return undefined ? "it gave an undefined tensor where its schema says Tensor" : "";
+}
+
 // What of the results can be judged, before they go.
 std::string judge(const Callee& callee, Filling filling, const Samples& samples, Stack& results) {
   if (filling != Filling::kSound) return {};
+  if (std::string undefined = undefined_result(callee, results); !undefined.empty()) {
+    return undefined;
+  }
   if (const auto expected = expected_of(callee, samples)) return difference(results, *expected);
   return {};
 }
 
+std::string raised_text(const Callee& callee, const Error& error) {
+  return str_cat("raised ", code_name(error.code()), ": ",
+                 error.message().substr(0, kLongestReason), " in ", callee.name);
+}
+
+// One call; what comes out of it stands in `answer`.
+void call_once(const Callee& callee, Filling filling, const Samples& samples, Stack& stack,
+               Answer* answer) {
+  try {
+    Dispatcher::global().call_boxed_for_key(callee.op, callee.key, stack);
+    answer->problem = judge(callee, filling, samples, stack);
+  } catch (const Error& error) {
+    answer->refused = true;
+    if (error.code() == Code::kInternal) answer->raised = raised_text(callee, error);
+  } catch (...) {
+    answer->escaped = true;
+    answer->raised = raised_text(callee, current_error());
+    answer->problem = "it " + answer->raised + ", as an exception that nobody has caught";
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> undefined_operators(const plugin::Description& description) {
+  const Dispatcher& dispatcher = Dispatcher::global();
+  std::vector<std::string> found;
+  for (const auto& [what, kernel] : description.kernels) {
+    const std::string op = what.substr(0, what.find(" at "));
+    if (op == "_" || dispatcher.find(op)) continue;
+    const std::vector<std::string> near = dispatcher.nearest(op, 1);
+    std::string text = near.empty() ? op : str_cat(op, " (the nearest name is ", near[0], ")");
+    if (found.empty() || found.back() != text) found.push_back(std::move(text));
+  }
+  return found;
+}
 
 std::vector<Callee> callees(const plugin::Description& description) {
   const Dispatcher& dispatcher = Dispatcher::global();
@@ -84,12 +132,7 @@ Answer call(const Callee& callee, Filling filling) {
     for (size_t i = 0; i < times && answer.problem.empty(); ++i) {
       samples.push_back(std::make_unique<Samples>(callee.op.schema(), filling, callee.device));
       results.push_back(samples.back()->arguments());
-      try {
-        Dispatcher::global().call_boxed_for_key(callee.op, callee.key, results.back());
-        answer.problem = judge(callee, filling, *samples.back(), results.back());
-      } catch (const Error&) {
-        answer.refused = true;
-      }
+      call_once(callee, filling, *samples.back(), results.back(), &answer);
     }
   }  // the results go: one that was not its own takes the argument with it
   for (const auto& one : samples) {

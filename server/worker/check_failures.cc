@@ -13,6 +13,7 @@
 namespace opyard::worker {
 namespace {
 
+constexpr size_t kShownRaised = 3;
 constexpr int32_t kExhausted = static_cast<int32_t>(Code::kResourceExhausted);
 
 // The host's tensors without memory for new ones.
@@ -80,9 +81,20 @@ bool is_for_a_device(const std::string& path) {
   return false;
 }
 
-void call_all(const plugin::Description& description) {
-  for (const Callee& callee : callees(description))
-    static_cast<void>(call(callee, Filling::kSound));
+// What came of calls that is neither a result nor an error of the caller's.
+struct Raised {
+  bool escaped = false;
+  std::vector<std::string> texts;
+};
+
+void call_all(const plugin::Description& description, Raised* raised) {
+  for (const Callee& callee : callees(description)) {
+    const Answer answer = call(callee, Filling::kSound);
+    if (answer.raised.empty() || raised->escaped) continue;
+    if (answer.escaped) raised->texts.clear();
+    raised->escaped = answer.escaped;
+    if (raised->texts.size() < kShownRaised) raised->texts.push_back(answer.raised);
+  }
 }
 
 }  // namespace
@@ -97,9 +109,16 @@ CheckResult check_failures(const CheckInput& input) {
   if (device) result.remarks.emplace_back("its kernels were not called: they want the device");
   for (const Failing& failing : kFailing) {
     const Belongings before = look_around();
-    TrialEnd end = live_at_weak_host(input.path, failing.take_away, device ? nullptr : &call_all);
+    Raised raised;
+    std::function<void(const plugin::Description&)> calls;
+    if (!device) calls = [&](const plugin::Description& all) { call_all(all, &raised); };
+    TrialEnd end = live_at_weak_host(input.path, failing.take_away, calls);
     const Leftovers left = compare(before, look_around());
     if (end.problem.empty() && !left.things.empty()) end.problem = "it left " + left.things[0];
+    if (end.problem.empty() && raised.escaped) end.problem = "it " + raised.texts[0];
+    for (const std::string& text : raised.texts) {
+      result.remarks.push_back(str_cat("when ", failing.what, ", it ", text));
+    }
     if (!end.problem.empty()) return failed(str_cat("when ", failing.what, ": ", end.problem));
     if (!end.refused.empty()) {
       result.remarks.push_back(

@@ -1,4 +1,6 @@
 #include <unistd.h>
+
+#include <algorithm>
 #include <cstdlib>
 
 #include "calls.h"
@@ -27,6 +29,22 @@ void become_watchful(const CheckInput& input) {
   execl("/proc/self/exe", "opyard-worker", "check", "operators", input.path.c_str(), nullptr);
 }
 
+// Kernels for operators that are not there: a mistake when there are no others.
+void tell_undefined(const plugin::Description& description, bool none_called, CheckResult* result) {
+  const std::vector<std::string> undefined = undefined_operators(description);
+  std::string names;
+  for (size_t i = 0; i < std::min(undefined.size(), kShown); ++i) {
+    names += (i == 0 ? "" : ", ") + undefined[i];
+  }
+  if (undefined.empty()) return;
+  if (undefined.size() > kShown) names += str_cat(", and ", undefined.size() - kShown, " more");
+  if (none_called) {
+    result->reason = str_cat("none of its kernels could be called: nobody defines ", names);
+  } else {
+    result->remarks.push_back("nobody defines " + names);
+  }
+}
+
 }  // namespace
 
 CheckResult check_operators(const CheckInput& input) {
@@ -34,8 +52,10 @@ CheckResult check_operators(const CheckInput& input) {
   plugin::Host& host = get_ready();
   report_step("loading it");
   const std::string slot = host.load(input.path, unprobed()).slot;
-  const std::vector<Callee> kernels = callees(host.describe(slot));
+  const plugin::Description description = host.describe(slot);
+  const std::vector<Callee> kernels = callees(description);
   CheckResult result;
+  tell_undefined(description, kernels.empty(), &result);
   size_t answered = 0;
   size_t problems = 0;
   for (const Callee& callee : kernels) {
@@ -45,11 +65,12 @@ CheckResult check_operators(const CheckInput& input) {
       answered += filling == Filling::kSound && !answer.refused;
       if (answer.problem.empty()) continue;
       if (++problems > kShown) continue;
-      result.reason += str_cat(problems == 1 ? "" : "; ", callee.name, ": ", answer.problem);
+      result.reason +=
+          str_cat(result.reason.empty() ? "" : "; ", callee.name, ": ", answer.problem);
     }
   }
   if (problems > kShown) result.reason += str_cat("; and ", problems - kShown, " more");
-  result.passed = problems == 0;
+  result.passed = result.reason.empty();
   result.remarks.push_back(str_cat(kernels.size(), " kernels were called, ", answered,
                                    " of them had results for sound arguments"));
   if (!is_watchful()) {

@@ -59,6 +59,27 @@ def test_a_crash_is_a_verdict_and_the_rest_goes_on() -> None:
     assert result.returncode == 1
 
 
+def test_a_kernel_that_raises_is_named() -> None:
+    result = opyard("validate", animal("throws_std_in_g"), "--check", "failures", "--check", "unloading", "--json")
+    for check in json.loads(result.stdout)["checks"]:
+        assert check["passed"], "the exception ends at the interface"
+        (remark,) = {one.split("it raised ")[1] for one in check["remarks"] if "it raised " in one}
+        assert remark.startswith("INTERNAL: ") and "a standard reason" in remark and " in zoo::g at " in remark
+
+
+def test_what_does_not_start_is_told_once(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    result = opyard("validate", animal("segv_in_init"), "--junit", report)
+    lines = [" ".join(line.split()) for line in result.stdout.splitlines()]
+    assert "it died by SIGSEGV while loading it" in lines[1] and result.stdout.count("SIGSEGV") == 1
+    assert lines[2:] == [f"{name} not run it does not start" for name in CHECKS[2:]] + ["1 passed, 1 failed, 5 not run"]
+    suite = ET.parse(report).getroot()
+    assert (suite.get("failures"), suite.get("skipped"), len(list(suite.iter("skipped")))) == ("1", "5", 5)
+    stays = opyard("validate", animal("unique_symbols"), "--cycles", "5", "--json")
+    assert all(check["ran"] for check in json.loads(stays.stdout)["checks"]), "it starts, and stays"
+    assert result.returncode == stays.returncode == 1
+
+
 def test_one_that_hangs_is_ended() -> None:
     result = opyard("validate", animal("spin_in_init"), "--check", "lifecycle", "--timeout", "1", "--json")
     (check,) = json.loads(result.stdout)["checks"]

@@ -48,8 +48,8 @@ foreach(name descriptor key failed_init)
 endforeach()
 
 foreach(name no_result other_type garbage_tag garbage_code garbage_status result_and_code deadlock frees_twice
-    frees_wrongly wrong_shape wrong_dtype undefined_result changes_inputs writes_past_output writes_past_input
-    gives_away_input)
+    frees_wrongly wrong_shape wrong_dtype undefined_result undefined_own changes_inputs writes_past_output
+    writes_past_input gives_away_input)
   zoo_animal(${name} animals/kernels.c DEFINE KERNEL_${name})
 endforeach()
 
@@ -63,6 +63,7 @@ foreach(name refuses newer_abi older_abi no_table small_table long_name other_na
     OPTIONS -Wno-unused-function)
 endforeach()
 zoo_module(lying_sizes animals/lies.c)
+zoo_module(undefined_operator animals/undefined.c)
 
 # What is wrong with the file.
 zoo_animal(missing_symbol animals/missing.c)

@@ -305,6 +305,12 @@ const std::vector<Checked>& checked_animals() {
       {"operators", "wrong_shape", "gave float32[5, 5] on cpu where"},
       {"operators", "wrong_dtype", "gave int16[4, 4] on cpu where"},
       {"operators", "undefined_result", "gave an undefined tensor where"},
+      {"operators", "undefined_own",
+       "zoo::f at CompositeImplicitAutograd: it gave an undefined tensor where its schema says "
+       "Tensor"},
+      {"operators", "undefined_operator",
+       "none of its kernels could be called: nobody defines aten::relv (the nearest name is "
+       "aten::relu)"},
       {"operators", "changes_inputs", "wrote to its argument 'self'"},
       {"operators", "gives_away_input", "let go of its argument 'self'"},
       {"operators", "writes_past_input", "it died by SIGSEGV while calling aten::relu at CPU"},
@@ -318,6 +324,7 @@ const std::vector<Checked>& checked_animals() {
       {"operators", "leave_at_once_in_g", "it left the process with the status 0 while calling"},
       {"unloading", "good"},
       {"unloading", "unique_symbols", "unique symbol"},
+      {"unloading", "abort_in_g", "it died by SIGABRT while calling zoo::g"},
   };
   return all;
 }
