@@ -18,7 +18,7 @@
     "a folder opyard-UID of the temporary directory")                                              \
   X(Texts, plugin_dir, {},                                                                         \
     "Directory that plugins are loaded from, the first that has one. May be repeated. Default: "   \
-    "../lib/opyard/plugins, seen from the folder of the program")                                  \
+    "../lib/opyard/plugins, seen from the folder of the program; naming any replaces it")          \
   X(Texts, plugin, {"cpu"},                                                                        \
     "Plugin to load at the start, by name. May be repeated. Default: cpu; naming any replaces it") \
   X(bool, no_plugins, false, "Load no plugin at the start")                                        \
