@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"null_records", kArgument, "the registrations: there is only a null", "IBF"},
         Case{"many_records", kArgument, "are the most", "IBF"},
         Case{"null_text", kArgument, "a null pointer with 5 bytes", "IBF"},
-        Case{"bad_block", kArgument, "Nowhere", "IBAQDF"},
+        Case{"bad_block", kArgument, "Nowhere", "IBF"},
         Case{"block_kind", kArgument, "unknown block kind 77", "IBAQDF"},
         Case{"record_kind", kArgument, "unknown registration kind 77", "IBAQDF"},
         Case{"typed_unflagged", kArgument, "without the flag OPYARD_CXX_KERNEL", "IBAQDF"},

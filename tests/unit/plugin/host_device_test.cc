@@ -120,10 +120,8 @@ std::string with_claim(const std::string& file, const std::string& claim,
 }
 
 TEST_F(HostDevice, ADeviceHasOneRuntime) {
-  const std::string second =
-      with_claim(TOY2_PLUGIN, "device:toy2", std::string("device:toy\0", 11));
   try {
-    host.load(second, change);
+    host.load(TWIN_PLUGIN, change);
     FAIL() << "was loaded";
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), Code::kAlreadyExists) << error.message();
@@ -146,6 +144,18 @@ TEST_F(HostDevice, ADeviceStaysAsLongAsOthersHaveKernelsForIt) {
   EXPECT_EQ(sum(on_toy()), 3.5f);
   host.unload("axpby", change);
   host.unload("toy", change);
+}
+
+// The toy's own kernels stand at its name; under another claim they would be another device's.
+TEST_F(HostDevice, KernelsAtAPrivateDeviceWantItsClaim) {
+  const std::string file = with_claim(TOY2_PLUGIN, "device:toy2", std::string("device:toy3\0", 12));
+  try {
+    host.load(file, change);
+    FAIL() << "was loaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kInvalidArgument) << error.message();
+    EXPECT_NE(error.message().find(".claims = \"device:"), std::string::npos) << error.message();
+  }
 }
 
 TEST_F(HostDevice, SharedTensorsFollowToWhoeverIsActiveWhenTheyAreHandedOver) {

@@ -365,6 +365,23 @@ TEST_F(HostTest, AnotherPluginDoesNotTakeThePlace) {
   EXPECT_EQ(folders, 1u);
 }
 
+// Build 1's note, with a kernel whose name nobody defines.
+TEST_F(HostTest, AKernelThatNobodyDefinesIsToldWithTheNearestName) {
+  std::ifstream in(build(1), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string schema = "slow(Tensor x) -> int";
+  const size_t at = bytes.find(schema);
+  ASSERT_NE(at, std::string::npos);
+  bytes.replace(at, 4, "slim");
+  const std::string path = ::testing::TempDir() + "/misspelt.so";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const ChangeReport report = host.load(path, unprobed);
+  const std::string wanted = "there is a kernel for 'counted::slow', which nobody defines";
+  EXPECT_NE(report.note.find(wanted), std::string::npos) << report.note;
+  ASSERT_FALSE(generation(report.new_generation).warnings.empty());
+  EXPECT_EQ(generation(report.new_generation).warnings.back().find(wanted), 0u);
+}
+
 TEST_F(HostTest, HitsAreCountedWhileSomebodyWantsThat) {
   const uint64_t first = host.load(build(1), unprobed).new_generation;
   which();

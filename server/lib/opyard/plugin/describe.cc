@@ -1,5 +1,6 @@
 #include "opyard/plugin/describe.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "opyard/base/check.h"
@@ -167,7 +168,9 @@ void check_allowed(std::string_view slot, const std::vector<Difference>& differe
   if (refused > kShown) text += str_cat("; and ", refused - kShown, " more");
   std::string options_text;
   for (const std::string& name : wanted) {
-    options_text += (options_text.empty() ? "" : " and ") + name;
+    std::string flag = "--" + name;
+    std::replace(flag.begin(), flag.end(), '_', '-');
+    options_text += str_cat(options_text.empty() ? "" : " and ", name, " (", flag, ")");
   }
   raise(Code::kFailedPrecondition, str_cat("the new plugin of '", slot, "' takes something away: ",
                                            text, ". Allow it with ", options_text));

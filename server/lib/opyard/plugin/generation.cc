@@ -3,6 +3,7 @@
 #include "opyard/base/check.h"
 #include "opyard/base/epoch.h"
 #include "opyard/base/fingerprint.h"
+#include "opyard/dispatch/registry.h"
 #include "opyard/plugin/host_extensions.h"
 
 namespace opyard::plugin {
@@ -175,6 +176,7 @@ void Generation::read_extensions(StatusRoom& status) {
   for (const opyard_block& block : schemas_.blocks()) blocks_.push_back(block);
   for (const opyard_block& block : records_->blocks()) blocks_.push_back(block);
   read_device();
+  check_keys();
   description_ = describe_note(lint_.note);
   describe_blocks(blocks_, same_build_, &description_);
 }
@@ -198,6 +200,33 @@ void Generation::read_device() {
                "' is a device runtime by its note and gives no extension opyard.device");
   device_ = std::make_unique<DeviceRuntime>(offered, instance_, claim_.backend(), leases_, name(),
                                             number_);
+}
+
+// The key of a private device is given to a name, so kernels stand at one only under the name's
+// claim: without it they would be another device's one day.
+void Generation::check_keys() const {
+  for (const opyard_block& block : blocks_) {
+    for (uint64_t i = 0; i < block.count; ++i) {
+      const opyard_str own = block.registrations[i].key;
+      const std::string text = to_std(own.size ? own : block.key);
+      if (text.empty()) continue;
+      DispatchKey key = DispatchKey::Undefined;
+      try {
+        key = parse_dispatch_key(text);
+      } catch (const Error& error) {
+        raise(error.code(), str_cat(error.message(), ". A private device wants a claim in the ",
+                                    "plugin's note: .claims = \"device:NAME\""));
+      }
+      const Backend backend = backend_of(key);
+      const bool is_private = backend == Backend::kPrivateUse1 ||
+                              backend == Backend::kPrivateUse2 || backend == Backend::kPrivateUse3;
+      OPYARD_CHECK(!is_private || backend == claim_.backend(), kInvalidArgument, "the plugin '",
+                   name(), "' has kernels at '", text,
+                   "', the key of a private device that it does "
+                   "not claim; write .claims = \"device:",
+                   to_string(Device(backend)), "\" and its name as the key");
+    }
+  }
 }
 
 std::vector<opyard_block> Generation::publication(const HostOptions& options) {

@@ -110,6 +110,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   void initialise(StatusRoom& status);
   void read_extensions(StatusRoom& status);
   void read_device();
+  void check_keys() const;
   void activate(StatusRoom& status);
   const void* extension(std::string_view id) const;
   void check_agrees(const opyard_plugin_handshake& answer);

@@ -278,7 +278,10 @@ void Generation::wait_because(const std::string& why, const HostOptions& options
   {
     const std::lock_guard lock(mutex_);
     why_not_unloaded_ = why;
-    if (late) state_ = State::kZombie;
+    if (late && state_ != State::kZombie) {
+      state_ = State::kZombie;
+      state_since_ = now;
+    }
   }
   if (!late || told_) return;
   told_ = true;
@@ -295,10 +298,11 @@ void Generation::stay(const std::string& why) {
 void Generation::say_zombie(const std::string& why) {
   {
     const std::lock_guard lock(mutex_);
-    if (state_ == State::kZombie && why_not_unloaded_ == why) return;
+    const bool known = state_ == State::kZombie && why_not_unloaded_ == why;
+    if (state_ != State::kZombie) state_since_ = Clock::now();
     state_ = State::kZombie;
-    state_since_ = Clock::now();
     why_not_unloaded_ = why;
+    if (known) return;
   }
   log(LogLevel::kWarning,
       str_cat("plugin ", name(), ", generation ", number_, ", stays mapped: ", why));

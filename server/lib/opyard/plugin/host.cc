@@ -78,6 +78,20 @@ void check_policy(const Install& change) {
                "or 'fail'");
 }
 
+// Its kernels for operators that nobody defines, as warnings.
+std::vector<std::string> dangling_kernels(const Description& description) {
+  std::vector<std::string> warnings;
+  const Dispatcher& dispatcher = Dispatcher::global();
+  for (const std::string& op : dispatcher.dangling_impls()) {
+    const auto first = description.kernels.lower_bound(op + " at ");
+    if (first == description.kernels.end() || !first->first.starts_with(op + " at ")) continue;
+    const std::vector<std::string> nearest = dispatcher.nearest(op, 1);
+    warnings.push_back(str_cat("there is a kernel for '", op, "', which nobody defines",
+                               nearest.empty() ? "" : "; did you mean '" + nearest[0] + "'?"));
+  }
+  return warnings;
+}
+
 Clock::time_point warm_until(const ChangeOptions& change, const HostOptions& host) {
   return Clock::now() + change.keep_warm.value_or(host.keep_warm);
 }
@@ -157,6 +171,12 @@ ChangeReport Host::install(Slot& slot, std::shared_ptr<Generation> next,
     next->dismiss();
     parts_->await_end(*next, host.patience);
     throw error;
+  }
+  try {
+    for (const std::string& warning : dangling_kernels(next->description())) {
+      change.report.note += "; " + warning;
+    }
+  } catch (...) {  // the change has come to pass; its list says the same
   }
   change.report.old_state = old ? old->state() : State::kClosed;
   return change.report;
@@ -333,6 +353,11 @@ std::vector<SlotInfo> Host::list() const {
     SlotInfo info = parts_->info(*slot);
     for (const auto& generation : parts_->generations(*slot)) {
       GenerationInfo one = generation->info();
+      if (one.state == State::kActive) {
+        for (std::string& warning : dangling_kernels(generation->description())) {
+          one.warnings.push_back(std::move(warning));
+        }
+      }
       const HitCounter::Hits hits = parts_->hits.of(one.number);
       one.hits_typed = hits.typed;
       one.hits_boxed = hits.boxed;

@@ -46,7 +46,9 @@ std::shared_ptr<Slot> Host::Parts::find_slot(std::string_view name) const {
 std::shared_ptr<Slot> Host::Parts::get_slot(std::string_view name) const {
   if (auto slot = find_slot(name)) return slot;
   std::string names;
-  for (const auto& slot : slots()) names += (names.empty() ? "" : ", ") + slot->name;
+  for (const auto& slot : slots()) {
+    if (active(*slot)) names += (names.empty() ? "" : ", ") + slot->name;
+  }
   raise(Code::kNotFound, str_cat("there is no plugin '", name.substr(0, 64), "' loaded; there ",
                                  names.empty() ? "is none" : "are: " + names));
 }
