@@ -1,5 +1,7 @@
 #include <unistd.h>
 
+#include <malloc.h>
+
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -32,6 +34,10 @@ int main(int argc, char** argv) {
     // Idle threads of the compute pool sleep instead of spinning; read when a plugin brings
     // libgomp.
     setenv("OMP_WAIT_POLICY", "passive", 0);
+    // Large blocks are mapped by themselves, so that those of a session that ends go back to the
+    // system. By default the limit grows with the first large block that is freed, and tensors stay
+    // in heaps that a small neighbour keeps.
+    mallopt(M_MMAP_THRESHOLD, 1 << 20);
     start_logging(line.options.log_level, line.options.log_file);
     Daemon daemon(line.options);
     bool ended = false;

@@ -11,7 +11,9 @@
 namespace opyard::daemon {
 namespace {
 
+// Changes and questions do not take each other's places, nor does one kind of question all.
 constexpr size_t kMost = 32;
+constexpr size_t kMostOfOneName = 8;
 
 using Clock = std::chrono::steady_clock;
 
@@ -50,13 +52,18 @@ AdminJobs::~AdminJobs() {
 void AdminJobs::start(const std::string& name, const std::string& place, Work work) {
   const std::lock_guard lock(state_->mutex);
   OPYARD_CHECK(!state_->refusing, kUnavailable, "the daemon is draining and begins nothing new");
-  OPYARD_CHECK(state_->jobs.size() < kMost, kResourceExhausted, state_->jobs.size(),
-               " admin calls are under way, which is the most; wait for one to end");
+  size_t alike = 0;
+  size_t same = 0;
   for (const Job& job : state_->jobs) {
+    alike += job.place.empty() == place.empty();
+    same += !name.empty() && job.name == name;
     OPYARD_CHECK(place.empty() || job.place != place, kAborted, "'", job.name,
                  "' has been under way for ", age_ms(job),
                  " ms; wait for its end (opyard plugin list shows it), then repeat");
   }
+  OPYARD_CHECK(alike < kMost && same < kMostOfOneName, kResourceExhausted,
+               alike < kMost ? same : alike, " such admin calls are under way, which is the most; ",
+               "wait for one to end");
   const auto here = state_->jobs.insert(state_->jobs.end(), {name, place, Clock::now()});
   try {
     std::thread([state = state_, here, work = std::move(work)]() mutable {

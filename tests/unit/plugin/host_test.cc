@@ -345,6 +345,41 @@ TEST(Leases, TogetherAreNeverZeroWhileOneIsHeld) {
   EXPECT_EQ(leases.total(), 1u);
 }
 
+TEST(Leases, APluginGivesBackNoMoreThanItHas) {
+  Leases leases;
+  leases.acquire(LeaseKind::kStorage);
+  EXPECT_FALSE(leases.release_own(LeaseKind::kStorage));
+  EXPECT_EQ(leases.count(LeaseKind::kStorage), 1u);
+  leases.acquire_own(LeaseKind::kStorage);
+  EXPECT_EQ(leases.count(LeaseKind::kStorage), 2u);
+  EXPECT_TRUE(leases.release_own(LeaseKind::kStorage));
+  EXPECT_FALSE(leases.release_own(LeaseKind::kStorage));
+  leases.release(LeaseKind::kStorage);
+  EXPECT_EQ(leases.total(), 0u);
+}
+
+TEST_F(HostTest, ALeaseThatWasNotTakenIsNotGivenBack) {
+  const uint64_t first = host.load(build(1), unprobed).new_generation;
+  lease(false);
+  EXPECT_EQ(generation(first).leases[static_cast<size_t>(LeaseKind::kEvent)], 0u);
+  EXPECT_EQ(host.unload("counted").old_state, State::kClosed);
+}
+
+// Build 1 whose note says so: unload class 3 instead of 1, behind magic, kind and two versions.
+TEST_F(HostTest, WhatCanNeverBeUnloadedStays) {
+  std::ifstream in(build(1), std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const size_t magic = bytes.find("OYRD");
+  ASSERT_NE(magic, std::string::npos);
+  bytes[magic + 16] = 3;
+  const std::string path = ::testing::TempDir() + "/never.so";
+  std::ofstream(path, std::ios::binary) << bytes;
+  const uint64_t first = host.load(path, unprobed).new_generation;
+  EXPECT_EQ(host.unload("counted").old_state, State::kZombie);
+  EXPECT_NE(generation(first).why_not_unloaded.find("never be unloaded"), std::string::npos);
+  EXPECT_TRUE(is_mapped(generation(first).path));
+}
+
 TEST_F(HostTest, AnotherPluginDoesNotTakeThePlace) {
   host.load(build(1), unprobed);
   const Error other =

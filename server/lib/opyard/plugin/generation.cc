@@ -3,6 +3,7 @@
 #include "opyard/base/check.h"
 #include "opyard/base/epoch.h"
 #include "opyard/base/fingerprint.h"
+#include "opyard/base/log.h"
 #include "opyard/dispatch/registry.h"
 #include "opyard/plugin/host_extensions.h"
 
@@ -64,6 +65,7 @@ void Generation::live_elsewhere(const HostOptions& options) {
   const std::string worker = find_worker(options);
   if (worker.empty()) {
     probe_ = "not probed: there is no opyard-worker";
+    log(LogLevel::kWarning, str_cat("plugin ", name(), " is ", probe_));
     return;
   }
   const Verdict verdict = remembered_probe(worker, file_, options.probe_patience);

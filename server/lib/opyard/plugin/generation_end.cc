@@ -88,7 +88,12 @@ void Generation::enter(Step step, const HostOptions& options) {
       if (table_.fini) table_.fini(instance_);
     });
   }
-  if (step == Step::kUnmap && image_) start_unmapping();
+  if (step == Step::kUnmap && image_) {
+    if (lint_.note.unload_class == OPYARD_NEVER_UNLOADABLE) {
+      return stay("its author says that it can never be unloaded (OPYARD_NEVER_UNLOADABLE)");
+    }
+    start_unmapping();
+  }
 }
 
 // The device has done what was queued; a successor takes its tensors over where that is wanted.

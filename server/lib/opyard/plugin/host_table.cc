@@ -44,10 +44,16 @@ struct HostFunctions {
   }
 
   static void lease_acquire(const opyard_host* host, uint32_t kind) {
-    HostTable::of(host).leases_.acquire(kind_of(kind));
+    HostTable::of(host).leases_.acquire_own(kind_of(kind));
   }
   static void lease_release(const opyard_host* host, uint32_t kind) {
-    HostTable::of(host).leases_.release(kind_of(kind));
+    if (HostTable::of(host).leases_.release_own(kind_of(kind))) return;
+    try {
+      log(LogLevel::kError,
+          str_cat("the plugin '", HostTable::of(host).plugin_, "' gives back a lease (",
+                  to_string(kind_of(kind)), ") that it has not taken"));
+    } catch (...) {  // a line that cannot be written is lost
+    }
   }
 
   static uint64_t now_ns() {

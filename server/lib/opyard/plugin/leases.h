@@ -20,18 +20,25 @@ class Leases {
  public:
   void acquire(LeaseKind kind) noexcept;
   void release(LeaseKind kind) noexcept;
+  // The same for those that the plugin takes and gives back itself; they cannot take the place of
+  // the host's. False when it has none of that kind to give back: nothing happens then.
+  void acquire_own(LeaseKind kind) noexcept;
+  bool release_own(LeaseKind kind) noexcept;
   // Of one kind, or of all together. Never less than there are. Once calls cannot reach the
   // generation any more, 0 stays 0; for total(), whatever kind a lease was taken under.
   uint64_t count(LeaseKind kind) const noexcept;
   uint64_t total() const noexcept;
 
  private:
-  uint64_t sum(size_t first, size_t end) const noexcept;
+  void add_acquired(size_t index) noexcept;
+  void add_released(size_t index) noexcept;
+  uint64_t sum(size_t first, size_t step) const noexcept;
 
   static constexpr size_t kPlaces = 32;
   struct alignas(64) Place {
-    std::array<std::atomic<uint32_t>, kNumLeaseKinds> acquired{};
-    std::array<std::atomic<uint32_t>, kNumLeaseKinds> released{};
+    // The host's, then the plugin's own.
+    std::array<std::atomic<uint32_t>, 2 * kNumLeaseKinds> acquired{};
+    std::array<std::atomic<uint32_t>, 2 * kNumLeaseKinds> released{};
   };
   std::array<Place, kPlaces> places_;
 };

@@ -6,7 +6,7 @@ namespace opyard::plugin {
 namespace {
 
 constexpr uint32_t kLargestRecord = 4096;
-constexpr uint64_t kMostRecords = uint64_t{1} << 20;
+constexpr uint64_t kMostRecords = uint64_t{1} << 15;
 constexpr uint32_t kLongestText = uint32_t{1} << 16;
 
 void check_text(opyard_str text, std::string_view what) {

@@ -69,6 +69,11 @@ SourceFile::SourceFile(const std::string& path) : path_(path) {
   try {
     OPYARD_CHECK(file_ >= 0 || reason != ELOOP, kFailedPrecondition, "'", path,
                  "' is a symbolic link; name the file that it points to");
+    OPYARD_CHECK(file_ >= 0 || (reason != EMFILE && reason != ENFILE && reason != ENOMEM),
+                 kResourceExhausted, "the plugin file '", path,
+                 "' cannot be opened now: ", std::strerror(reason));
+    OPYARD_CHECK(file_ >= 0 || reason != EACCES, kPermissionDenied, "the plugin file '", path,
+                 "' may not be read: ", std::strerror(reason));
     OPYARD_CHECK(file_ >= 0, kNotFound, "there is no readable plugin file '", path,
                  "': ", std::strerror(reason));
     OPYARD_CHECK(fstat(file_, &facts) == 0 && S_ISREG(facts.st_mode), kFailedPrecondition, "'",
