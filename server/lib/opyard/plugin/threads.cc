@@ -5,14 +5,17 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <optional>
 #include <semaphore>
 #include <system_error>
+#include <thread>
 
 namespace opyard::plugin {
 namespace {
@@ -37,6 +40,13 @@ uintptr_t robust_head(int64_t thread) noexcept {
   size_t size = 0;
   return syscall(SYS_get_robust_list, thread, &head, &size) == 0 ? reinterpret_cast<uintptr_t>(head)
                                                                  : 0;
+}
+
+// It is there and has none; a thread that has ended meanwhile is an error of the call instead.
+bool is_without_list(int64_t thread) noexcept {
+  void* head = nullptr;
+  size_t size = 0;
+  return syscall(SYS_get_robust_list, thread, &head, &size) == 0 && !head;
 }
 
 // Distances from a thread's descriptor, which pthread_t points to.
@@ -144,6 +154,18 @@ std::optional<ThreadStart> start_of(int64_t thread, const Layout& at) {
   return start;
 }
 
+// A thread that has not run yet has no robust list: it sets that itself, first of all. Gives it
+// time to; one that was made by the clone call alone never does.
+void await_newborn_threads() {
+  constexpr std::chrono::milliseconds kStep{1};
+  constexpr int kSteps = 200;
+  for (int step = 0; step < kSteps; ++step) {
+    const std::vector<int64_t> ids = thread_ids();
+    if (std::none_of(ids.begin(), ids.end(), is_without_list)) return;
+    std::this_thread::sleep_for(kStep);
+  }
+}
+
 }  // namespace
 
 std::vector<ThreadKey> running_threads() {
@@ -158,6 +180,7 @@ std::vector<ThreadStart> thread_starts() {
   std::vector<ThreadStart> starts;
   const std::optional<Layout>& at = layout();
   if (!at) return starts;
+  await_newborn_threads();
   for (const int64_t id : thread_ids()) {
     if (const auto start = start_of(id, *at)) starts.push_back(*start);
   }

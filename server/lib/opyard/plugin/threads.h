@@ -32,7 +32,8 @@ struct ThreadStart {
 // How the threads of this process were started. Each thread's descriptor in the C library is found
 // through its robust list, whose head lies in it; where the fields are is measured once with a
 // thread of our own. Memory is read through the kernel, so that a thread that ends meanwhile is
-// left out and no fault. Left out are also threads made by the clone call alone, and under a
+// left out and no fault. Waits some milliseconds for threads that have not begun to run yet. Left
+// out are also threads made by the clone call alone, and under a
 // sanitizer, which puts a routine of its own first, a thread looks like the sanitizer's. Any
 // thread.
 std::vector<ThreadStart> thread_starts();
