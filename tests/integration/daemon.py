@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import subprocess
+import sys
 import time
 from pathlib import Path
 from typing import Optional
@@ -14,6 +15,23 @@ ROOT = Path(__file__).resolve().parents[2]
 BIN = Path(os.environ.get("OPYARD_BIN_DIR", ROOT / "build" / "release" / "bin"))
 # Sanitizer builds start slowly on a busy machine.
 PATIENCE = 60.0
+NOBODY = 65534
+
+
+def first_bytes_for_nobody(path: Path | str) -> bytes:
+    """What another user gets who connects to the socket: b"" when he is turned away."""
+    code = f"""
+import os, socket, sys
+os.setresgid({NOBODY}, {NOBODY}, {NOBODY}); os.setresuid({NOBODY}, {NOBODY}, {NOBODY})
+link = socket.socket(socket.AF_UNIX); link.settimeout(20); link.connect({str(path)!r})
+try:
+    sys.stdout.buffer.write(link.recv(100))
+except ConnectionResetError:
+    pass
+"""
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, timeout=60)
+    assert result.returncode == 0, result.stderr.decode()
+    return result.stdout
 
 
 class Daemon:

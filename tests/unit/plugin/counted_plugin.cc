@@ -23,9 +23,7 @@ int32_t init(const opyard_host* given, void**, opyard_status*) {
   host = given;
   return counted_wait("init");
 }
-int32_t quiesce(void*, uint64_t, opyard_status*) {
-  return counted_wait("quiesce");
-}
+int32_t quiesce(void*, uint64_t, opyard_status*) { return counted_wait("quiesce"); }
 void fini(void*) { counted_wait("fini"); }
 
 int32_t which(void*, opyard_call* call, const opyard_value*, uint32_t, opyard_value* out,

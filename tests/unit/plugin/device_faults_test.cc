@@ -15,6 +15,7 @@
 #include "opyard/plugin/device_family.h"
 #include "opyard/plugin/device_runtime.h"
 #include "tests/unit/dispatch/registration_support.h"
+#include "tests/unit/plugin/errors.h"
 
 namespace opyard::plugin {
 namespace {
@@ -23,16 +24,6 @@ using opyard::testing::CapturedLog;
 using opyard::testing::contains;
 
 constexpr auto kBroken = static_cast<int32_t>(Code::kInternal);
-
-template <typename F>
-Error error_of(F function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Code::kOk, "no error");
-}
 
 // Holds up who passes until it is opened.
 class Gate {

@@ -13,6 +13,7 @@
 #include "opyard/plugin/backend_claims.h"
 #include "opyard/plugin/device_runtime.h"
 #include "opyard/runtime/yard.h"
+#include "tests/unit/plugin/errors.h"
 
 namespace opyard::plugin {
 namespace {
@@ -20,20 +21,6 @@ namespace {
 std::vector<std::string>& log_lines() {
   static std::vector<std::string> lines;
   return lines;
-}
-
-template <typename F>
-Error error_of(F function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Code::kOk, "no error");
-}
-
-bool says(const Error& error, std::string_view text) {
-  return error.message().find(text) != std::string::npos;
 }
 
 // One generation, published.

@@ -7,23 +7,10 @@
 #include "opyard/core/thread_state.h"
 #include "opyard/plugin/backend_claims.h"
 #include "opyard/plugin/device_runtime.h"
+#include "tests/unit/plugin/errors.h"
 
 namespace opyard::plugin {
 namespace {
-
-template <typename F>
-Error error_of(F function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Code::kOk, "no error");
-}
-
-bool says(const Error& error, std::string_view text) {
-  return error.message().find(text) != std::string::npos;
-}
 
 struct Generation {
   Generation(Backend backend, uint64_t number)

@@ -7,26 +7,13 @@
 #include "opyard/ops.h"
 #include "opyard/plugin/host.h"
 #include "opyard/runtime/yard.h"
+#include "tests/unit/plugin/errors.h"
 
 namespace opyard::plugin {
 namespace {
 
 using Values = std::vector<float>;
 using std::chrono::milliseconds;
-
-template <typename F>
-Error error_of(F function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Code::kOk, "no error");
-}
-
-bool says(const Error& error, std::string_view text) {
-  return error.message().find(text) != std::string::npos;
-}
 
 std::string path_of(const std::string& name) {
   return EXAMPLE_DIR "/libopyard_plugin_" + name + ".so";

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "opyard/dispatch/dispatcher.h"
+#include "tests/unit/plugin/errors.h"
 
 namespace {
 
@@ -78,16 +79,6 @@ bool is_mapped(const std::string& path) {
     if (line.find(path) != std::string::npos) return true;
   }
   return false;
-}
-
-template <typename F>
-Error error_of(F&& change) {
-  try {
-    change();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Code::kOk, "nothing was refused");
 }
 
 struct HostTest : ::testing::Test {

@@ -1,5 +1,6 @@
 #include "opyard/plugin/backend_claims.h"
 
+#include <algorithm>
 #include <array>
 #include <mutex>
 #include <utility>
@@ -28,6 +29,10 @@ size_t place_of(Backend backend) {
 }
 
 }  // namespace
+
+bool is_private_backend(Backend backend) noexcept {
+  return std::find(kPrivate.begin(), kPrivate.end(), backend) != kPrivate.end();
+}
 
 std::optional<std::string> claimed_device(std::string_view claims) {
   constexpr std::string_view kPrefix = "device:";

@@ -12,6 +12,9 @@ namespace opyard::plugin {
 // there are several.
 std::optional<std::string> claimed_device(std::string_view claims);
 
+// One of those that names are given to.
+bool is_private_backend(Backend backend) noexcept;
+
 // Holds one of the private backends PrivateUse1..3 under a name. All claims of a name hold the same
 // one; with the last claim the name goes. Any thread.
 class BackendClaim {

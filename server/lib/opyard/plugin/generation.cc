@@ -220,10 +220,8 @@ void Generation::check_keys() const {
                                     "plugin's note: .claims = \"device:NAME\""));
       }
       const Backend backend = backend_of(key);
-      const bool is_private = backend == Backend::kPrivateUse1 ||
-                              backend == Backend::kPrivateUse2 || backend == Backend::kPrivateUse3;
-      OPYARD_CHECK(!is_private || backend == claim_.backend(), kInvalidArgument, "the plugin '",
-                   name(), "' has kernels at '", text,
+      OPYARD_CHECK(!is_private_backend(backend) || backend == claim_.backend(), kInvalidArgument,
+                   "the plugin '", name(), "' has kernels at '", text,
                    "', the key of a private device that it does "
                    "not claim; write .claims = \"device:",
                    to_string(Device(backend)), "\" and its name as the key");

@@ -45,7 +45,6 @@ class Generation : public std::enable_shared_from_this<Generation> {
 
   const std::string& name() const noexcept { return lint_.note.name; }
   uint64_t number() const noexcept { return number_; }
-  const LintReport& lint() const noexcept { return lint_; }
   const Description& description() const noexcept { return description_; }
   // Its own blocks, and those that the host adds for its device, made for one publication. From
   // kStaged on; valid until the next call.
@@ -55,7 +54,6 @@ class Generation : public std::enable_shared_from_this<Generation> {
   // The device that it is or works for; empty without one.
   const std::string& device_name() const noexcept { return device_name_; }
   Backend backend() const noexcept { return claim_.backend(); }
-  const Leases& leases() const noexcept { return leases_; }
   State state() const;
   // Counts among those that the slot may have at a time.
   bool is_mapped() const;

@@ -1,5 +1,6 @@
 #include "opyard/plugin/hits.h"
 
+#include "opyard/base/thread_place.h"
 #include "opyard/dispatch/operator_entry.h"
 #include "opyard/dispatch/pin.h"
 
@@ -8,12 +9,6 @@ namespace {
 
 constexpr size_t kPlaces = 16;       // that threads share out
 constexpr size_t kGenerations = 64;  // counted apart; a later one takes the place of one long gone
-
-size_t place_of_thread() noexcept {
-  static std::atomic<size_t> threads{0};
-  thread_local const size_t mine = threads.fetch_add(1, std::memory_order_relaxed);
-  return mine % kPlaces;
-}
 
 }  // namespace
 
@@ -26,7 +21,7 @@ class HitCounter::Watcher final : public Observer {
     if (table->op != &event.op) return;
     const Kernel& kernel = table->kernel(event.keys);
     if (kernel.generation == 0) return;
-    Count& count = places_[place_of_thread()][kernel.generation % kGenerations];
+    Count& count = places_[thread_place(kPlaces)][kernel.generation % kGenerations];
     if (count.generation.exchange(kernel.generation, std::memory_order_relaxed) !=
         kernel.generation) {
       count.typed.store(0, std::memory_order_relaxed);

@@ -1,5 +1,5 @@
 /* The plugin whose traffic goes on, whatever happens beside it. */
-#include "opyard_note.h"
+#include "one_block.h"
 
 static int32_t seven(void* self, opyard_call* call, const opyard_value* in, uint32_t n_in,
                      opyard_value* out, uint32_t n_out) {
@@ -27,23 +27,6 @@ static const opyard_block block = {.struct_size = sizeof(opyard_block),
                                    .name_space = OPYARD_LITERAL("neighbour"),
                                    .registrations = records,
                                    .count = 2};
-
-static int32_t give_blocks(void* instance, const opyard_block** blocks, uint64_t* count,
-                           opyard_status* status) {
-  (void)instance, (void)status;
-  *blocks = &block;
-  *count = 1;
-  return 0;
-}
-static const void* get_extension(void* instance, opyard_str id, uint32_t min_version) {
-  static const opyard_kernels_ext kernels = {sizeof(kernels), 0, &give_blocks};
-  (void)instance;
-  if (min_version > 1 || id.size != 14 || memcmp(id.data, "opyard.kernels", 14) != 0) return NULL;
-  return &kernels;
-}
-
-static const opyard_plugin_table table = {.struct_size = sizeof(table),
-                                          .get_extension = &get_extension};
 
 OPYARD_C_PLUGIN(table, "neighbour", "1.0.0", OPYARD_KIND_KERNELS | OPYARD_KIND_SCHEMAS,
                 OPYARD_UNLOADABLE, "CPU", "");

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "opyard/base/error.h"
+#include "tests/unit/plugin/errors.h"
 
 namespace opyard::plugin {
 
@@ -38,17 +39,6 @@ class Folder {
  private:
   std::string path_;
 };
-
-// The error that `body` raises; OK and no text when it raises none.
-template <typename Body>
-Error error_of(Body&& body) {
-  try {
-    body();
-  } catch (const Error& error) {
-    return error;
-  }
-  return Error(Code::kOk, "");
-}
 
 #define EXPECT_REFUSED(body, wanted_code, part)                                        \
   do {                                                                                 \
