@@ -1,24 +1,16 @@
 #include "trial.h"
 
 #include "opyard/base/check.h"
-#include "opyard/base/fingerprint.h"
 #include "opyard/dispatch/dispatcher.h"
 #include "opyard/plugin/control_thread.h"
+#include "opyard/plugin/handshake.h"
 #include "opyard/plugin/host_table.h"
-#include "opyard/plugin/records.h"
-#include "opyard/plugin/schemas.h"
 #include "report.h"
 
 namespace opyard::worker {
 namespace {
 
 using plugin::ControlThread;
-
-constexpr std::string_view kFingerprint = OPYARD_BUILD_FINGERPRINT;
-
-opyard_str as_str(std::string_view text) {
-  return {text.data(), static_cast<uint32_t>(text.size()), 0};
-}
 
 class Trial {
  public:
@@ -37,7 +29,8 @@ class Trial {
     TrialEnd end;
     on_control([&] {
       image_ = plugin::Image::map(file_, lint_);
-      shake_hands();
+      std::string abi;
+      table_ = plugin::shake_hands(*image_, lint_.note, &abi);
       report_step("init at a weak host");
       const int32_t code = table_.init ? table_.init(&host_.table(), &instance_, status_.get()) : 0;
       if (code != 0) end.refused = status_.error(code, "init").message();
@@ -67,28 +60,18 @@ class Trial {
     control_->run(step, plugin::Clock::now() + std::chrono::hours(1));
   }
 
-  void shake_hands() {
-    const opyard_host_handshake hand{sizeof(hand), 0, OPYARD_ABI_OLDEST, OPYARD_ABI_VERSION,
-                                     as_str(kFingerprint)};
-    opyard_plugin_handshake answer{};
-    answer.struct_size = sizeof(answer);
-    const int32_t code = image_->entry()(&hand, &answer);
-    OPYARD_CHECK(code == 0 && answer.table, kFailedPrecondition, "it refuses this host: ",
-                 code == 0 ? "no table" : plugin::take_text(answer.message, 4096, "its reason"));
-    table_ = plugin::take<opyard_plugin_table>(answer.table, OPYARD_PLUGIN_TABLE_SIZE_1_0,
-                                               "the plugin's table");
-  }
-
-  const void* extension(std::string_view id) {
-    return table_.get_extension ? table_.get_extension(instance_, as_str(id), 1) : nullptr;
-  }
-
   // From a start that went well to fini.
   void live(const std::function<void(const plugin::Description&)>& while_active, TrialEnd* end) {
     bool active = false;
     on_control([&] {
       report_step("its extensions and activate at a weak host");
-      read_extensions();
+      try {
+        brought_ = plugin::read_brought(table_, instance_, lint_.note, status_);
+      } catch (const Error& error) {
+        end->refused = error.message();
+        return;
+      }
+      plugin::describe_blocks(brought_.blocks, plugin::is_same_build(lint_.note), &description_);
       const int32_t code = table_.activate ? table_.activate(instance_, status_.get()) : 0;
       if (code != 0) end->refused = status_.error(code, "activate").message();
       active = code == 0;
@@ -103,27 +86,10 @@ class Trial {
     });
   }
 
-  void read_extensions() {
-    const opyard_block* first = nullptr;
-    uint64_t count = 0;
-    if (const void* offered = extension("opyard.kernels")) {
-      const auto kernels = plugin::take<opyard_kernels_ext>(offered, OPYARD_KERNELS_EXT_SIZE_1_0,
-                                                            "the extension opyard.kernels");
-      if (kernels.blocks && kernels.blocks(instance_, &first, &count, status_.get()) != 0) {
-        count = 0;
-      }
-    }
-    records_ = std::make_unique<plugin::Records>(first, count);
-    if (const void* offered = extension("opyard.schemas")) schemas_ = plugin::Schemas(offered);
-    for (const opyard_block& block : schemas_.blocks()) blocks_.push_back(block);
-    for (const opyard_block& block : records_->blocks()) blocks_.push_back(block);
-    plugin::describe_blocks(blocks_, lint_.note.fingerprint == kFingerprint, &description_);
-  }
-
   void call(const std::function<void(const plugin::Description&)>& while_active, TrialEnd* end) {
     try {
       Registration registration =
-          Dispatcher::global().register_blocks(blocks_, Origin{lint_.note.name, 1});
+          Dispatcher::global().register_blocks(brought_.blocks, Origin{lint_.note.name, 1});
       while_active(description_);
       registration.reset();
     } catch (const Error& error) {
@@ -151,9 +117,7 @@ class Trial {
   std::unique_ptr<plugin::Image> image_;
   opyard_plugin_table table_{};
   void* instance_ = nullptr;
-  plugin::Schemas schemas_;
-  std::unique_ptr<plugin::Records> records_;
-  std::vector<opyard_block> blocks_;
+  plugin::Brought brought_;
   plugin::Description description_;
 };
 

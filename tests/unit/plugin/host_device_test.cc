@@ -158,6 +158,27 @@ TEST_F(HostDevice, KernelsAtAPrivateDeviceWantItsClaim) {
   }
 }
 
+TEST_F(HostDevice, AWrongBuildIsToldWithBoth) {
+  std::ifstream in(TOY2_PLUGIN, std::ios::binary);
+  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  const std::string ours = "libopyard.so.0-";
+  const std::string theirs = "libopyard.so.9-";
+  for (size_t at = 0; (at = bytes.find(ours, at)) != std::string::npos;) {
+    bytes.replace(at, ours.size(), theirs);
+  }
+  const std::string path = ::testing::TempDir() + "/other_build.so";
+  std::ofstream(path, std::ios::binary) << bytes;
+  try {
+    host.load(path, change);
+    FAIL() << "was loaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), Code::kFailedPrecondition);
+    for (const std::string& part : {"its build is '" + theirs, "this library's '" + ours}) {
+      EXPECT_NE(error.message().find(part), std::string::npos) << error.message();
+    }
+  }
+}
+
 TEST_F(HostDevice, SharedTensorsFollowToWhoeverIsActiveWhenTheyAreHandedOver) {
   const Tensor tensor = on_toy();
   change.tensors = TensorPolicy::kShare;

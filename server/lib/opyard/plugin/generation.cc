@@ -2,38 +2,11 @@
 
 #include "opyard/base/check.h"
 #include "opyard/base/epoch.h"
-#include "opyard/base/fingerprint.h"
 #include "opyard/base/log.h"
 #include "opyard/dispatch/registry.h"
 #include "opyard/plugin/host_extensions.h"
 
 namespace opyard::plugin {
-namespace {
-
-constexpr std::string_view kFingerprint = OPYARD_BUILD_FINGERPRINT;
-constexpr uint32_t kLongestName = 256;
-constexpr uint32_t kLongestMessage = 4096;
-
-opyard_str as_str(std::string_view text) {
-  return {text.data(), static_cast<uint32_t>(text.size()), 0};
-}
-
-std::string version_text(uint32_t abi) { return str_cat(abi >> 16, ".", abi & 0xffff); }
-
-// C++ kernels may only be taken from a build with the same types.
-void check_fingerprint(const std::string& theirs, ArrayRef<opyard_block> blocks) {
-  if (theirs == kFingerprint) return;
-  for (const opyard_block& block : blocks) {
-    for (uint64_t i = 0; i < block.count; ++i) {
-      OPYARD_CHECK(!(block.registrations[i].flags & OPYARD_CXX_KERNEL), kFailedPrecondition,
-                   "it was built against other headers or with another compiler ('", theirs,
-                   "') than this library ('", kFingerprint,
-                   "'); build it anew, or register boxed kernels of the C interface");
-    }
-  }
-}
-
-}  // namespace
 
 std::shared_ptr<Generation> Generation::prepare(const std::string& source, uint64_t number,
                                                 FileStore& store, const HostOptions& options,
@@ -102,7 +75,7 @@ void Generation::start(const HostOptions& options) {
         self->image_ = Image::open(self->file_, self->lint_);
         self->set_state(State::kMapped);
         self->image_->check();
-        self->shake_hands();
+        self->table_ = shake_hands(*self->image_, self->lint_.note, &self->abi_);
         self->initialise(status);
         self->read_extensions(status);
         self->activate(status);
@@ -111,40 +84,6 @@ void Generation::start(const HostOptions& options) {
   OPYARD_CHECK(ended, kDeadlineExceeded, "the plugin '", name(), "' has not started within ",
                options.probe_patience.count(),
                " ms; it is left on its own thread, and goes when it returns");
-}
-
-void Generation::shake_hands() {
-  const opyard_host_handshake host{sizeof(host), 0, OPYARD_ABI_OLDEST, OPYARD_ABI_VERSION,
-                                   as_str(kFingerprint)};
-  opyard_plugin_handshake answer{};
-  answer.struct_size = sizeof(answer);
-  const int32_t code = image_->entry()(&host, &answer);
-  const std::string versions =
-      str_cat("this host speaks the versions ", version_text(OPYARD_ABI_OLDEST), " to ",
-              version_text(OPYARD_ABI_VERSION), " of the plugin interface");
-  OPYARD_CHECK(code == 0, kFailedPrecondition, "'", file_.name,
-               "' refuses this host: ", take_text(answer.message, kLongestMessage, "its reason"),
-               "; ", versions);
-  OPYARD_CHECK(answer.abi >= host.abi_min && answer.abi <= host.abi_max, kFailedPrecondition, "'",
-               file_.name, "' chose the version ", version_text(answer.abi), "; ", versions);
-  OPYARD_CHECK(answer.table, kFailedPrecondition, "'", file_.name, "' gives no plugin table");
-  check_agrees(answer);
-  abi_ = version_text(answer.abi);
-  table_ = take<opyard_plugin_table>(answer.table, OPYARD_PLUGIN_TABLE_SIZE_1_0,
-                                     str_cat("the table of the plugin '", name(), "'"));
-}
-
-// The handshake says what the note said: it is by the note that the file was let in.
-void Generation::check_agrees(const opyard_plugin_handshake& answer) {
-  const auto check = [this](const char* what, opyard_str said, const std::string& noted) {
-    const std::string text = take_text(said, kLongestName, str_cat("the plugin's ", what));
-    OPYARD_CHECK(text == noted, kFailedPrecondition, "'", file_.name, "' says the ", what, " '",
-                 text, "' in its handshake and '", noted, "' in its note");
-  };
-  check("name", answer.name, lint_.note.name);
-  check("version", answer.version, lint_.note.version);
-  check("fingerprint", answer.fingerprint, lint_.note.fingerprint);
-  same_build_ = lint_.note.fingerprint == kFingerprint;
 }
 
 void Generation::initialise(StatusRoom& status) {
@@ -157,30 +96,12 @@ void Generation::initialise(StatusRoom& status) {
   set_state(State::kInitialised);
 }
 
-const void* Generation::extension(std::string_view id) const {
-  return table_.get_extension ? table_.get_extension(instance_, as_str(id), 1) : nullptr;
-}
-
 void Generation::read_extensions(StatusRoom& status) {
-  const opyard_block* first = nullptr;
-  uint64_t count = 0;
-  if (const void* offered = extension("opyard.kernels")) {
-    const auto kernels = take<opyard_kernels_ext>(offered, OPYARD_KERNELS_EXT_SIZE_1_0,
-                                                  "the extension opyard.kernels");
-    OPYARD_CHECK(kernels.blocks, kInvalidArgument, "plugin '", name(),
-                 "': its extension opyard.kernels has no function 'blocks'");
-    const int32_t code = kernels.blocks(instance_, &first, &count, status.get());
-    if (code != 0) throw status.error(code, str_cat("plugin '", name(), "' gave no kernels"));
-  }
-  records_ = std::make_unique<Records>(first, count);
-  check_fingerprint(lint_.note.fingerprint, records_->blocks());
-  if (const void* offered = extension("opyard.schemas")) schemas_ = Schemas(offered);
-  for (const opyard_block& block : schemas_.blocks()) blocks_.push_back(block);
-  for (const opyard_block& block : records_->blocks()) blocks_.push_back(block);
+  brought_ = read_brought(table_, instance_, lint_.note, status);
   read_device();
   check_keys();
   description_ = describe_note(lint_.note);
-  describe_blocks(blocks_, same_build_, &description_);
+  describe_blocks(brought_.blocks, is_same_build(lint_.note), &description_);
 }
 
 // The name that it claims, and the device itself when it brings one.
@@ -197,7 +118,7 @@ void Generation::read_device() {
   device_name_ = *claimed;
   claim_ = BackendClaim(device_name_);
   if (!brings) return;
-  const void* offered = extension("opyard.device");
+  const void* offered = extension_of(table_, instance_, "opyard.device");
   OPYARD_CHECK(offered, kInvalidArgument, "the plugin '", name(),
                "' is a device runtime by its note and gives no extension opyard.device");
   device_ = std::make_unique<DeviceRuntime>(offered, instance_, claim_.backend(), leases_, name(),
@@ -207,7 +128,7 @@ void Generation::read_device() {
 // The key of a private device is given to a name, so kernels stand at one only under the name's
 // claim: without it they would be another device's one day.
 void Generation::check_keys() const {
-  for (const opyard_block& block : blocks_) {
+  for (const opyard_block& block : brought_.blocks) {
     for (uint64_t i = 0; i < block.count; ++i) {
       const opyard_str own = block.registrations[i].key;
       const std::string text = to_std(own.size ? own : block.key);
@@ -230,9 +151,9 @@ void Generation::check_keys() const {
 }
 
 std::vector<opyard_block> Generation::publication(const HostOptions& options) {
-  std::vector<opyard_block> blocks = blocks_;
+  std::vector<opyard_block> blocks = brought_.blocks;
   if (!device_) return blocks;
-  for_device_ = device_->libraries(blocks_, options.cpu_fallback);
+  for_device_ = device_->libraries(brought_.blocks, options.cpu_fallback);
   for (const Library& library : for_device_) blocks.push_back(library.block());
   return blocks;
 }
@@ -379,7 +300,7 @@ GenerationInfo Generation::info() const {
   info.hash = file_.hash;
   info.version = lint_.note.version;
   info.fingerprint = lint_.note.fingerprint;
-  info.same_build = lint_.note.fingerprint == kFingerprint;
+  info.same_build = is_same_build(lint_.note);
   info.probe = probe_;
   info.warnings = lint_.warnings;
   for (size_t i = 0; i < kNumLeaseKinds; ++i) {

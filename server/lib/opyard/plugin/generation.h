@@ -13,14 +13,13 @@
 #include "opyard/plugin/describe.h"
 #include "opyard/plugin/device_runtime.h"
 #include "opyard/plugin/file_store.h"
+#include "opyard/plugin/handshake.h"
 #include "opyard/plugin/host.h"
 #include "opyard/plugin/host_table.h"
 #include "opyard/plugin/image.h"
 #include "opyard/plugin/leases.h"
 #include "opyard/plugin/lint.h"
 #include "opyard/plugin/probe.h"
-#include "opyard/plugin/records.h"
-#include "opyard/plugin/schemas.h"
 
 namespace opyard::plugin {
 
@@ -104,14 +103,11 @@ class Generation : public std::enable_shared_from_this<Generation> {
   enum class Begun : uint8_t { kNothing, kInit, kActivate };
 
   Generation(uint64_t number, Wake wake) : number_(number), wake_(std::move(wake)) {}
-  void shake_hands();
   void initialise(StatusRoom& status);
   void read_extensions(StatusRoom& status);
   void read_device();
   void check_keys() const;
   void activate(StatusRoom& status);
-  const void* extension(std::string_view id) const;
-  void check_agrees(const opyard_plugin_handshake& answer);
 
   void live_elsewhere(const HostOptions& options);
   void set_state(State state);
@@ -154,10 +150,7 @@ class Generation : public std::enable_shared_from_this<Generation> {
   opyard_plugin_table table_{};
   void* instance_ = nullptr;
   std::string abi_;
-  bool same_build_ = false;
-  Schemas schemas_;
-  std::unique_ptr<Records> records_;
-  std::vector<opyard_block> blocks_;  // its own
+  Brought brought_;
   std::string device_name_;
   BackendClaim claim_;
   std::unique_ptr<DeviceRuntime> device_;
